@@ -1,0 +1,196 @@
+"""The exception tree. Every error the package raises on purpose is one of these.
+
+    MlirTrtError
+    ├── SourceError            a program could not be read
+    │   ├── ParseError             text, with line, column and caret
+    │   ├── InvalidModelError      a file or model that breaks its format's rules
+    │   └── ExternalDataError      a weight file that is missing or out of bounds
+    ├── VerificationError      IR that parses and breaks a rule of its ops
+    ├── ShapeError             input shapes or profiles missing or contradictory
+    ├── CompileError           a pass or an engine build failed
+    │   ├── PassError              names the pass; keeps the last good IR
+    │   ├── EngineBuildError       names the engine and the builder's message
+    │   └── Cancelled              the user stopped it
+    ├── TargetError            this machine cannot build for or run on that target
+    ├── PrecisionError         a precision that cannot be had
+    ├── PlanFileError          a .plan file that is damaged or of another version
+    ├── InputError             wrong name, rank, shape or dtype at a call
+    ├── OptionError            an unknown pass, option, or value
+    └── MissingDependencyError an optional package is not installed
+
+A message has up to three parts: what happened, where it happened, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "Cancelled",
+    "CompileError",
+    "EngineBuildError",
+    "ExternalDataError",
+    "InputError",
+    "InvalidModelError",
+    "MissingDependencyError",
+    "MlirTrtError",
+    "OptionError",
+    "ParseError",
+    "PassError",
+    "PlanFileError",
+    "PrecisionError",
+    "ShapeError",
+    "SourceError",
+    "SourceSpan",
+    "TargetError",
+    "VerificationError",
+]
+
+
+@dataclass(frozen=True)
+class SourceSpan:
+    """A place in the user's text. `line` and `column` count from 1; `length` is in characters."""
+
+    filename: str
+    line: int
+    column: int
+    text: str = ""
+    length: int = 1
+
+    def caret(self) -> str:
+        """Two lines: the source line (cut to 100 characters around the column) and a caret under it."""
+        start = max(0, self.column - 60)
+        shown = self.text[start : start + 100]
+        prefix = "…" if start else ""
+        pad = " " * (len(prefix) + self.column - 1 - start)
+        marks = "^" + "~" * max(0, min(self.length, 100 - (self.column - start)) - 1)
+        return f"    {prefix}{shown}\n    {pad}{marks}"
+
+
+class MlirTrtError(Exception):
+    """Base of the tree.
+
+    Args:
+        what: one sentence, what happened.
+        where: a location in words ("node 'conv1' (Conv)"), or None.
+        hint: what to do about it, or None.
+        span: the place in the user's text, or None; shown with a caret.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        span: SourceSpan | None = None,
+    ) -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        self.span = span
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.span is not None:
+            lines.append(f"  at {self.span.filename}:{self.span.line}:{self.span.column}")
+            if self.span.text:
+                lines.append(self.span.caret())
+        if self.where:
+            lines.append(f"  in {self.where}")
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.where, self.hint, self.span, self.__dict__))
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython calls this: a short report instead of a stack of internal frames."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+def _rebuild(
+    cls: type[MlirTrtError],
+    what: str,
+    where: str | None,
+    hint: str | None,
+    span: SourceSpan | None,
+    state: dict[str, object],
+) -> MlirTrtError:
+    error = cls.__new__(cls)
+    MlirTrtError.__init__(error, what, where=where, hint=hint, span=span)
+    error.__dict__.update(state)
+    return error
+
+
+class SourceError(MlirTrtError):
+    """A program could not be read."""
+
+
+class ParseError(SourceError):
+    """Text that is not valid MLIR. `others` holds further errors found in the same text."""
+
+    others: tuple[ParseError, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(str(other) for other in self.others)])
+
+
+class InvalidModelError(SourceError):
+    """A model file that is truncated, of another format, or breaks its format's rules."""
+
+
+class ExternalDataError(SourceError):
+    """An external weight file is missing, too short, or lies outside the model's folder."""
+
+
+class VerificationError(MlirTrtError):
+    """IR that parses but breaks a rule of one of its ops."""
+
+
+class ShapeError(MlirTrtError):
+    """Input shapes or profiles that are missing, malformed or contradictory."""
+
+
+class CompileError(MlirTrtError):
+    """Compilation failed."""
+
+
+class PassError(CompileError):
+    """A pass failed; the message names it. `last_good` is the program before that pass, if kept."""
+
+    last_good: object | None = None
+
+
+class EngineBuildError(CompileError):
+    """An engine builder refused a function; the message carries the builder's own words."""
+
+
+class Cancelled(CompileError):
+    """The user stopped the work. Nothing was written."""
+
+
+class TargetError(MlirTrtError):
+    """This machine cannot build for, or run on, the target."""
+
+
+class PrecisionError(MlirTrtError):
+    """A precision that does not exist or that the target lacks."""
+
+
+class PlanFileError(MlirTrtError):
+    """A .plan file that is damaged, truncated, or of another version."""
+
+
+class InputError(MlirTrtError, ValueError):
+    """An input of the wrong name, rank, shape or dtype."""
+
+
+class OptionError(MlirTrtError, ValueError):
+    """An unknown pass, option or value."""
+
+
+class MissingDependencyError(MlirTrtError, ImportError):
+    """An optional package is not installed; the hint is the command that installs it."""

@@ -1,0 +1,78 @@
+"""Attributes to and from plain Python values, by the kind an `Attr` declares."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from torch_mlir import ir
+
+from .opdef import Attr
+
+__all__ = ["from_python", "to_python"]
+
+_INTEGERS = {"i32", "i64", "si64", "ui32"}
+
+
+def from_python(dialect: str, attr: Attr, value: Any) -> ir.Attribute:
+    """The MLIR attribute for `value` in the current context. An `ir.Attribute` passes through."""
+    if isinstance(value, ir.Attribute):
+        return value
+    kind = attr.kind
+    if kind.startswith("enum:"):
+        return ir.DynamicAttr.get(f"{dialect}.{kind[5:]}", [ir.StringAttr.get(value)])
+    if kind in _INTEGERS:
+        return ir.IntegerAttr.get(ir.Type.parse(kind), int(value))
+    return _PYTHON_TO_MLIR[kind](value)
+
+
+def _float(spelling: str) -> Any:
+    return lambda value: ir.FloatAttr.get(ir.Type.parse(spelling), float(value))
+
+
+_PYTHON_TO_MLIR: dict[str, Any] = {
+    "i1": lambda v: ir.BoolAttr.get(bool(v)),
+    "f32": _float("f32"),
+    "f64": _float("f64"),
+    "str": lambda v: ir.StringAttr.get(v),
+    "unit": lambda v: ir.UnitAttr.get(),
+    "array<i32>": lambda v: ir.DenseI32ArrayAttr.get([int(x) for x in v]),
+    "array<i64>": lambda v: ir.DenseI64ArrayAttr.get([int(x) for x in v]),
+    "array<f32>": lambda v: ir.DenseF32ArrayAttr.get([float(x) for x in v]),
+    "affine_map": lambda v: ir.AffineMapAttr.get(v),
+    "symbol": lambda v: _symbol(v),
+    "type": lambda v: ir.TypeAttr.get(v),
+    "dict": lambda v: ir.DictAttr.get(v),
+    "array": lambda v: ir.ArrayAttr.get(list(v)),
+}
+
+
+def _symbol(path: str | list[str]) -> ir.Attribute:
+    """`"engines::main_0"` or a list of names as a flat or nested symbol reference."""
+    names = path.split("::") if isinstance(path, str) else list(path)
+    return ir.SymbolRefAttr.get([name.lstrip("@") for name in names])
+
+
+def to_python(attribute: ir.Attribute) -> Any:
+    """A plain value where there is one: int, float, bool, str, list, enum spelling; else the attribute."""
+    if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr | ir.StringAttr):
+        return attribute.value
+    if isinstance(attribute, ir.DenseI32ArrayAttr | ir.DenseI64ArrayAttr | ir.DenseF32ArrayAttr):
+        return list(attribute)
+    if isinstance(attribute, ir.SymbolRefAttr):
+        return "::".join(attribute.value)
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        return attribute.value
+    if isinstance(attribute, ir.TypeAttr | ir.AffineMapAttr):
+        return attribute.value
+    if isinstance(attribute, ir.UnitAttr):
+        return True
+    if isinstance(attribute, ir.ArrayAttr):
+        return [to_python(item) for item in attribute]
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return attribute
+    match = _ENUM.fullmatch(str(attribute))
+    return match.group(1) if match else attribute
+
+
+_ENUM = re.compile(r'#[\w.]+<"(k\w+)">')

@@ -1,0 +1,168 @@
+"""Making ops and reading them by the names their `OpDef` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from torch_mlir import ir
+
+from .attributes import from_python, to_python
+from .context import definition
+from .irdl import needs_segments
+from .opdef import VARIADIC_SLOTS, OpDef
+
+__all__ = ["Op", "create"]
+
+_OPERAND_SIZES = "operandSegmentSizes"
+_RESULT_SIZES = "resultSegmentSizes"
+
+
+@cache
+def _definition(name: str) -> OpDef:
+    found = definition(name)
+    if found is None:
+        raise KeyError(f"{name} is not an op of the package's dialects")
+    return found
+
+
+def _segments(definitions: tuple, counts: Sequence[int]) -> ir.Attribute:
+    """`counts[i]` values for definition i, spread over the IRDL slots."""
+    sizes: list[int] = []
+    for entry, count in zip(definitions, counts, strict=True):
+        if not entry.variadic:
+            sizes.append(count)
+        elif count > VARIADIC_SLOTS:
+            raise ValueError(f"{entry.name}: {count} values; at most {VARIADIC_SLOTS} fit")
+        else:
+            sizes += [1] * count + [0] * (VARIADIC_SLOTS - count)
+    return ir.DenseI32ArrayAttr.get(sizes)
+
+
+def create(
+    name: str,
+    operands: Sequence[ir.Value | Sequence[ir.Value] | None] = (),
+    attributes: Mapping[str, Any] | None = None,
+    results: Sequence[ir.Type] | None = None,
+    *,
+    loc: ir.Location | None = None,
+    ip: ir.InsertionPoint | None = None,
+) -> ir.Operation:
+    """Create an op of one of the package's dialects at the current insertion point.
+
+    Args:
+        name: full name ("tensorrt.slice").
+        operands: one entry per operand of the OpDef, in its order; None where an optional one is absent,
+            a sequence for a variadic one. Trailing optional operands may be left out.
+        attributes: Python values or MLIR attributes; None values are left out, as are values equal to
+            the declared default. Names that the OpDef does not declare must be MLIR attributes.
+        results: result types; None asks the op's `infer`.
+
+    Regions are created empty: append blocks to `op.regions[i].blocks`.
+    """
+    op = _definition(name)
+    given = list(operands) + [None] * (len(op.operands) - len(operands))
+    groups = [_as_group(value) for value in given]
+    attrs: dict[str, ir.Attribute] = {}
+    for key, value in (attributes or {}).items():
+        declared = op.attr(key)
+        if value is None or (declared is not None and declared.default is not None and value == declared.default):
+            continue
+        attrs[key] = from_python(op.dialect, declared, value) if declared else value
+    flat = [value for group in groups for value in group]
+    if needs_segments(op.operands):
+        attrs[_OPERAND_SIZES] = _segments(op.operands, [len(group) for group in groups])
+    if results is None:
+        results = _infer(op, groups, attrs)
+    if needs_segments(op.results):
+        fixed = len(op.results) - 1
+        attrs[_RESULT_SIZES] = _segments(op.results, [1] * fixed + [len(results) - fixed])
+    return ir.Operation.create(
+        name, list(results), flat, attrs, regions=len(op.regions), loc=loc, ip=ip
+    )
+
+
+def _as_group(value: ir.Value | Sequence[ir.Value] | None) -> list[ir.Value]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, ir.Value) else list(value)
+
+
+def _infer(op: OpDef, groups: list[list[ir.Value]], attrs: dict[str, ir.Attribute]) -> Sequence[ir.Type]:
+    inferred = op.infer(Op(op, groups, attrs)) if op.infer else None
+    if inferred is None:
+        raise ValueError(f"{op.name}: the result types must be given")
+    return inferred
+
+
+class Op:
+    """An op read by names. Made from a live op with `Op.of`, or, before it exists, by `create`.
+
+    `operand("x")` is a value or None; `group("xs")` the values of a variadic; `attr("axis")` a Python
+    value (the default if absent, None if there is none); `types("x")` its ranked tensor type.
+    """
+
+    __slots__ = ("_attrs", "_groups", "definition", "operation")
+
+    def __init__(
+        self,
+        definition: OpDef,
+        groups: list[list[ir.Value]],
+        attrs: Any,
+        operation: ir.Operation | None = None,
+    ) -> None:
+        self.definition = definition
+        self._groups = groups
+        self._attrs = attrs
+        self.operation = operation
+
+    @staticmethod
+    def of(operation: ir.Operation | ir.OpView) -> Op:
+        """A view of `operation`. Raises KeyError if it is not an op of the package's dialects."""
+        operation = operation.operation
+        op = _definition(operation.name)
+        values = list(operation.operands)
+        attrs = operation.attributes
+        if not needs_segments(op.operands):
+            return Op(op, [[value] for value in values], attrs, operation)
+        sizes = iter(list(ir.DenseI32ArrayAttr(attrs[_OPERAND_SIZES])))
+        groups: list[list[ir.Value]] = []
+        start = 0
+        for entry in op.operands:
+            width = VARIADIC_SLOTS if entry.variadic else 1
+            count = sum(next(sizes) for _ in range(width))
+            groups.append(values[start : start + count])
+            start += count
+        return Op(op, groups, attrs, operation)
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    def group(self, name: str) -> list[ir.Value]:
+        for entry, group in zip(self.definition.operands, self._groups, strict=True):
+            if entry.name == name:
+                return group
+        raise KeyError(f"{self.name} has no operand {name}")
+
+    def operand(self, name: str) -> ir.Value | None:
+        group = self.group(name)
+        return group[0] if group else None
+
+    def type(self, name: str) -> ir.RankedTensorType:
+        value = self.operand(name)
+        if value is None:
+            raise KeyError(f"{self.name} was given no {name}")
+        return ir.RankedTensorType(value.type)
+
+    def raw(self, name: str) -> ir.Attribute | None:
+        """The MLIR attribute itself, or None."""
+        return self._attrs[name] if name in self._attrs else None
+
+    def attr(self, name: str) -> Any:
+        found = self.raw(name)
+        if found is not None:
+            return to_python(found)
+        declared = self.definition.attr(name)
+        return declared.default if declared else None

@@ -1,0 +1,97 @@
+"""Constants and weights: between NumPy arrays and MLIR attributes, without copying or printing weights.
+
+Small arrays become `dense<...>`. A larger one becomes a bare handle, `dense_resource<name>`, and its array
+stays in the program's weight table under that name: MLIR never holds, copies or prints the bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import MutableMapping
+
+import numpy as np
+from torch_mlir import ir
+
+from . import dtypes
+
+__all__ = ["INLINE_ELEMENTS", "array_type", "attribute_of", "handle_name", "value_of"]
+
+# At most this many elements stand in the IR itself; NVIDIA's own dumps elide at a similar size.
+INLINE_ELEMENTS = 16
+
+_HANDLE = re.compile(r'dense_resource<(?:"((?:[^"\\]|\\.)*)"|([^>"]+))>')
+
+
+def array_type(array: np.ndarray) -> ir.RankedTensorType:
+    """The tensor type of `array`, in the current context."""
+    element = ir.Type.parse(dtypes.by_numpy(array.dtype).mlir)
+    return ir.RankedTensorType.get(list(array.shape), element, loc=ir.Location.unknown())
+
+
+def attribute_of(
+    array: np.ndarray,
+    weights: MutableMapping[str, np.ndarray],
+    name: str = "w",
+    *,
+    inline: int = INLINE_ELEMENTS,
+) -> ir.Attribute:
+    """An ElementsAttr for `array`. A large array is put in `weights` under `name`, made unique."""
+    kind = array_type(array)
+    if array.size <= inline and array.dtype.kind in "fiub":
+        return _dense(array, kind)
+    unique = _unique(name, weights)
+    weights[unique] = array
+    escaped = unique.replace("\\", "\\\\").replace('"', '\\"')
+    # Parsed, not built from a buffer: a handle alone costs nothing and has nothing to keep alive.
+    return ir.Attribute.parse(f'dense_resource<"{escaped}"> : {kind}')
+
+
+def _unique(name: str, weights: MutableMapping[str, np.ndarray]) -> str:
+    if name not in weights:
+        return name
+    n = 1
+    while f"{name}_{n}" in weights:
+        n += 1
+    return f"{name}_{n}"
+
+
+def _dense(array: np.ndarray, kind: ir.RankedTensorType) -> ir.Attribute:
+    # A C-ordered copy of at most INLINE_ELEMENTS values; booleans pack differently in MLIR's buffer form.
+    if array.dtype == np.bool_:
+        values = [ir.BoolAttr.get(bool(v)) for v in array.reshape(-1)]
+        return ir.DenseElementsAttr.get(values, kind) if values else ir.Attribute.parse(f"dense<> : {kind}")
+    return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=kind.element_type, shape=list(array.shape))
+
+
+def handle_name(attribute: ir.Attribute) -> str | None:
+    """The weight name of a `dense_resource` attribute; None for any other."""
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return None
+    match = _HANDLE.match(str(attribute))
+    if match is None:
+        return None
+    quoted, bare = match.groups()
+    return bare if quoted is None else quoted.replace('\\"', '"').replace("\\\\", "\\")
+
+
+def value_of(attribute: ir.Attribute, weights: MutableMapping[str, np.ndarray]) -> np.ndarray:
+    """The array of an ElementsAttr; a handle gives the table's own array, uncopied.
+
+    Raises KeyError if a handle's name is not in `weights`.
+    """
+    name = handle_name(attribute)
+    if name is not None:
+        return weights[name]
+    shaped = ir.RankedTensorType(attribute.type)  # type: ignore[attr-defined]
+    kind = dtypes.by_mlir(shaped.element_type)
+    if kind.np.kind in "fiub":
+        return np.array(attribute)
+    return _exotic(attribute, shaped, kind.np)
+
+
+def _exotic(attribute: ir.Attribute, shaped: ir.RankedTensorType, dtype: np.dtype) -> np.ndarray:
+    """Types without a Python buffer (bf16, f8, i4): read value by value; such constants are small."""
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        return np.full(shaped.shape, attribute.get_splat_value().value, dtype)  # type: ignore[attr-defined]
+    values = [float(v) if isinstance(v, float) else int(v) for v in attribute]  # type: ignore[attr-defined]
+    return np.array(values).astype(dtype).reshape(shaped.shape)

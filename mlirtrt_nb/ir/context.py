@@ -1,0 +1,52 @@
+"""MLIR contexts with every dialect the package knows.
+
+Each Program has a context of its own: attributes live as long as their context, so a dropped Program
+frees all it held, and names of weights never clash between programs.
+"""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+from torch_mlir.dialects import torch as torch_dialect
+
+from . import irdl
+from .opdef import DialectDef, OpDef
+
+__all__ = ["definition", "definitions", "new_context", "register_dialect"]
+
+_DIALECTS: dict[str, DialectDef] = {}
+
+
+def register_dialect(dialect: DialectDef) -> None:
+    """Make `dialect` part of every context made from now on. Called when its package is imported."""
+    _DIALECTS[dialect.name] = dialect
+
+
+def definitions() -> dict[str, DialectDef]:
+    """The package's own dialects by name, importing them on first use."""
+    if not _DIALECTS:
+        from importlib import import_module
+
+        # By name, since ir must not import a higher package when it is itself imported.
+        for name in ("tensorrt", "plan", "onnx"):
+            import_module(f"mlirtrt_nb.dialects.{name}")
+    return _DIALECTS
+
+
+def definition(op_name: str) -> OpDef | None:
+    """The `OpDef` of "dialect.mnemonic", or None for an op of another dialect."""
+    dialect = definitions().get(op_name.partition(".")[0])
+    return dialect.ops.get(op_name) if dialect else None
+
+
+def new_context() -> ir.Context:
+    """A fresh context: upstream, stablehlo, torch and the package's own dialects; diagnostics on."""
+    context = ir.Context()
+    context.emit_error_diagnostics = True
+    with context:
+        _stablehlo.register_dialect(context)
+        torch_dialect.register_dialect(context)
+    for dialect in definitions().values():
+        irdl.load(dialect, context)
+    return context

@@ -1,0 +1,80 @@
+"""Turns a `DialectDef` into IRDL, loads it into a context, and attaches the traits."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from torch_mlir import ir
+from torch_mlir.dialects import ext, irdl
+
+from .opdef import VARIADIC_SLOTS, DialectDef, OpDef
+
+__all__ = ["load", "needs_segments", "slots"]
+
+
+def slots(definitions: tuple) -> list[str]:
+    """One of "single", "optional", "slot" per IRDL operand or result; a variadic is many slots."""
+    kinds: list[str] = []
+    for definition in definitions:
+        if definition.variadic:
+            kinds += ["slot"] * VARIADIC_SLOTS
+        else:
+            kinds.append("optional" if getattr(definition, "optional", False) else "single")
+    return kinds
+
+
+def needs_segments(definitions: tuple) -> bool:
+    """Whether ops with these operands (or results) carry a segment-sizes attribute."""
+    return any(d.variadic or getattr(d, "optional", False) for d in definitions)
+
+
+def _group(keyword: str, prefix: str, definitions: tuple) -> str:
+    kinds = slots(definitions)
+    if not kinds:
+        return ""
+    declare = "".join(f"%{prefix}{n} = irdl.any\n" for n in range(len(kinds)))
+    entries = ", ".join(
+        f"{prefix}{n}: {'' if kind == 'single' else 'optional '}%{prefix}{n}" for n, kind in enumerate(kinds)
+    )
+    return f"{declare}irdl.{keyword}({entries})\n"
+
+
+def _operation(op: OpDef) -> str:
+    body = _group("operands", "i", op.operands) + _group("results", "o", op.results)
+    if op.regions:
+        body += "".join(f"%r{n} = irdl.region\n" for n in range(len(op.regions)))
+        body += "irdl.regions(" + ", ".join(f"r{n}: %r{n}" for n in range(len(op.regions))) + ")\n"
+    return f"irdl.operation @{op.mnemonic} {{\n{body}}}\n"
+
+
+def _attribute(name: str, params: tuple[str, ...]) -> str:
+    declare = "".join(f"%{p} = irdl.any\n" for p in params)
+    listed = ", ".join(f"{p}: %{p}" for p in params)
+    return f"irdl.attribute @{name} {{\n{declare}irdl.parameters({listed})\n}}\n"
+
+
+@cache
+def _text(dialect: DialectDef) -> str:
+    parts = [_attribute(enum, ("value",)) for enum in dialect.enums]
+    parts += [_attribute(name, params) for name, params in dialect.params.items()]
+    parts += [_operation(op) for op in dialect.ops.values()]
+    return f"irdl.dialect @{dialect.name} {{\n{''.join(parts)}}}\n"
+
+
+def load(dialect: DialectDef, context: ir.Context) -> None:
+    """Register `dialect` in `context`: IRDL definitions, then the traits of each op."""
+    with context, ir.Location.unknown():
+        irdl.load_dialects(ir.Module.parse(_text(dialect)))
+        for op in dialect.ops.values():
+            _attach(op)
+
+
+def _attach(op: OpDef) -> None:
+    if "pure" in op.traits:
+        ext.Pure.attach(op.name)
+    if "terminator" in op.traits:
+        ir.IsTerminatorTrait.attach(op.name)
+    if "isolated" in op.traits:
+        ir.IsIsolatedFromAboveTrait.attach(op.name)
+    if "no_terminator" in op.traits:
+        ir.NoTerminatorTrait.attach(op.name)

@@ -1,0 +1,72 @@
+"""What a pass is: a dataclass whose fields are its options and whose `apply` rewrites a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, dataclass_transform
+
+from ..errors import OptionError
+from ..program import Program
+
+__all__ = ["PHASES", "Pass", "PassContext", "available", "option", "register"]
+
+# In the order in which they run.
+PHASES = ("input", "tensorrt", "clustering", "plan")
+
+
+@dataclass(frozen=True)
+class PassContext:
+    """What a pass may ask about the compilation it is part of.
+
+    `targets` as given to `mt.compile`; `profiles` maps an input to its (min, opt, max) shapes, one entry
+    per optimization profile.
+    """
+
+    targets: tuple[str, ...] = ("cpu",)
+    profiles: tuple[dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]], ...] = ()
+
+
+class Pass:
+    """Base of all passes. A subclass is decorated with `@register` and gives:
+
+    name: as in pipelines and in its file's name (with `-` for `_`).
+    phase: one of `PHASES`.
+    Its fields are its options; its docstring is its help.
+    """
+
+    name: ClassVar[str] = ""
+    phase: ClassVar[str] = "input"
+
+    def apply(self, program: Program, context: PassContext) -> None:
+        """Rewrite `program` in place. The pipeline has already made a private copy."""
+        raise TypeError(f"{type(self).__name__} does not define apply")
+
+
+_REGISTRY: dict[str, type[Pass]] = {}
+
+
+def option(default: Any, help: str) -> Any:
+    """A field of a pass with its help text; a list default is copied for each instance."""
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata={"help": help})
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass_transform(field_specifiers=(option,))
+def register(cls: type[Pass]) -> type[Pass]:
+    """Class decorator: make `cls` a dataclass and put it in the registry under its name."""
+    made = dataclass(cls)
+    if made.phase not in PHASES:
+        raise OptionError(f"pass {made.name}: phase {made.phase!r} is not one of {', '.join(PHASES)}")
+    _REGISTRY[made.name] = made
+    return made
+
+
+def available() -> dict[str, type[Pass]]:
+    """Every registered pass by name. Import `mlirtrt_nb.passes` first: it imports each pass's file."""
+    return _REGISTRY
+
+
+def options_of(cls: type[Pass]) -> dict[str, Any]:
+    """Option name -> its `dataclasses.Field`."""
+    return {entry.name: entry for entry in fields(cls)}  # type: ignore[arg-type]

@@ -1,0 +1,69 @@
+"""`Program`: one MLIR module, its weights, and where each op came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+    from torch_mlir.dialects.builtin import ModuleOp
+
+__all__ = ["Program", "TensorSpec"]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """An input or output of a program. `shape` holds an int, a dimension's name, or None per axis;
+    `dtype` is the MLIR spelling ("f32")."""
+
+    name: str
+    shape: tuple[int | str | None, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        dims = "x".join("?" if d is None else str(d) for d in self.shape)
+        return f"{self.name}: {dims + 'x' if self.shape else ''}{self.dtype}"
+
+
+class Program:
+    """An MLIR module with its weights.
+
+    Attributes:
+        module: the live module op. Its context belongs to this program and its clones.
+        weights: name -> array for each `dense_resource<name>` in the module; arrays may be memory maps.
+        name: shown in displays and used for files.
+        source: what the program was loaded from (a path, "<cell>"), for messages.
+        text_source: the user's own text, where there was one, for carets.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        weights: dict[str, np.ndarray] | None = None,
+        *,
+        name: str = "program",
+        source: str = "<memory>",
+        text_source: str | None = None,
+    ) -> None:
+        self.module = module
+        self.weights = {} if weights is None else weights
+        self.name = name
+        self.source = source
+        self.text_source = text_source
+
+    @property
+    def context(self) -> ir.Context:
+        return self.module.context
+
+    def clone(self) -> Program:
+        """A copy whose IR can be changed; the context and the weight arrays are shared, not copied."""
+        return Program(
+            self.module.operation.clone(),
+            dict(self.weights),
+            name=self.name,
+            source=self.source,
+            text_source=self.text_source,
+        )
