@@ -47,16 +47,19 @@ def _operation(op: OpDef) -> str:
     return f"irdl.operation @{op.mnemonic} {{\n{body}}}\n"
 
 
-def _attribute(name: str, params: tuple[str, ...]) -> str:
+def _parametric(keyword: str, name: str, params: tuple[str, ...]) -> str:
+    """An `irdl.attribute` or `irdl.type` definition."""
     declare = "".join(f"%{p} = irdl.any\n" for p in params)
     listed = ", ".join(f"{p}: %{p}" for p in params)
-    return f"irdl.attribute @{name} {{\n{declare}irdl.parameters({listed})\n}}\n"
+    return f"irdl.{keyword} @{name} {{\n{declare}{f'irdl.parameters({listed})' if params else ''}\n}}\n"
 
 
 @cache
 def _text(dialect: DialectDef) -> str:
-    parts = [_attribute(enum, ("value",)) for enum in dialect.enums]
-    parts += [_attribute(name, params) for name, params in dialect.params.items()]
+    parts = [_parametric("attribute", enum, ("value",)) for enum in dialect.enums]
+    parts += [_parametric("attribute", name, params) for name, params in dialect.params.items()]
+    types = dialect.types if isinstance(dialect.types, dict) else dict.fromkeys(dialect.types, ())
+    parts += [_parametric("type", name, params) for name, params in types.items()]
     parts += [_operation(op) for op in dialect.ops.values()]
     return f"irdl.dialect @{dialect.name} {{\n{''.join(parts)}}}\n"
 

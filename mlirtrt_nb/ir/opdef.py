@@ -114,10 +114,12 @@ class OpDef:
 class DialectDef:
     """A dialect: its ops by full name, its enums by mnemonic, and its other attributes.
 
-    `params` are attributes with parameters: mnemonic -> the parameters' names.
+    `params` are attributes with parameters: mnemonic -> the parameters' names. `types` are types likewise, or
+    just their mnemonics where none has parameters.
     """
 
     name: str
     ops: dict[str, OpDef] = field(default_factory=dict)
     enums: dict[str, EnumDef] = field(default_factory=dict)
     params: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    types: dict[str, tuple[str, ...]] | tuple[str, ...] = ()
