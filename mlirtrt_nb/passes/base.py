@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, ClassVar, dataclass_transform
 
 from ..errors import OptionError
@@ -63,8 +66,18 @@ def register(cls: type[Pass]) -> type[Pass]:
 
 
 def available() -> dict[str, type[Pass]]:
-    """Every registered pass by name. Import `mlirtrt_nb.passes` first: it imports each pass's file."""
+    """Every pass by name, the user's own included. The first call imports each pass's file."""
+    _load_files()
     return _REGISTRY
+
+
+@cache
+def _load_files() -> None:
+    """A pass registers itself when its file is imported: one file per pass, in the folder of its phase."""
+    for phase in PHASES:
+        package = import_module(f"{__package__}.{phase}")
+        for found in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{found.name}")
 
 
 def options_of(cls: type[Pass]) -> dict[str, Any]:

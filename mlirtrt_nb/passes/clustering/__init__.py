@@ -1,0 +1,1 @@
+"""Passes of the clustering phase, one file each."""

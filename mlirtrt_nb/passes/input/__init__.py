@@ -1,0 +1,1 @@
+"""Passes of the input phase, one file each."""

@@ -1,0 +1,237 @@
+"""`Pipeline`: an ordered list of passes that can each be switched off, moved, set, or joined by others."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OptionError
+from .base import Pass, PassContext, available, options_of
+from .mlir_pass import MlirPass
+
+if TYPE_CHECKING:
+    from ..program import Program
+    from .run import PipelineRun
+
+__all__ = ["Entry", "Pipeline", "make_pass"]
+
+
+@dataclass
+class Entry:
+    """One pass of a pipeline. A disabled entry keeps its place and its options."""
+
+    pass_: Pass
+    enabled: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.pass_.name
+
+    def __str__(self) -> str:
+        return f"{'' if self.enabled else '-'}{self.name}{_options_text(self.pass_)}"
+
+
+@dataclass
+class Pipeline:
+    """Passes in the order in which they run.
+
+    Every method that changes a pipeline changes it in place and returns it, so that calls chain:
+    `Pipeline.default().disable("fold-batch-norm").set("plan-clustering", min_cluster_size=3)`.
+    `str(pipeline)` and `Pipeline.parse` round-trip: entries joined by commas, options in braces, a minus
+    before a disabled entry.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+
+    @staticmethod
+    def default(target: str | tuple[str, ...] = "cpu", precision: str = "fp32") -> Pipeline:
+        """The passes that `mt.compile` runs for `target` (one or several) at `precision`."""
+        from .default import default_names
+
+        targets = (target,) if isinstance(target, str) else tuple(target)
+        return Pipeline([Entry(make_pass(name)) for name in default_names(targets, precision)])
+
+    @staticmethod
+    def parse(text: str) -> Pipeline:
+        """Read what `str(pipeline)` writes. Raises OptionError naming the entry at fault."""
+        return Pipeline([_parse_entry(part) for part in _split(text) if part])
+
+    def __str__(self) -> str:
+        return ",".join(str(entry) for entry in self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def copy(self) -> Pipeline:
+        """An independent pipeline with the same entries."""
+        return Pipeline([replace(entry, pass_=copy.deepcopy(entry.pass_)) for entry in self.entries])
+
+    def disable(self, name: str) -> Pipeline:
+        """Switch every entry called `name` off."""
+        return self._switch(name, False)
+
+    def enable(self, name: str) -> Pipeline:
+        """Switch every entry called `name` on."""
+        return self._switch(name, True)
+
+    def _switch(self, name: str, enabled: bool) -> Pipeline:
+        self._index(name)
+        for entry in self.entries:
+            if entry.name == name:
+                entry.enabled = enabled
+        return self
+
+    def set(self, name: str, **options: Any) -> Pipeline:
+        """Set options of every entry called `name`. Raises OptionError for an unknown option."""
+        self._index(name)
+        for entry in self.entries:
+            if entry.name == name:
+                entry.pass_ = _with_options(entry.pass_, options)
+        return self
+
+    def insert(self, pass_: Pass | str, *, after: str | None = None, before: str | None = None) -> Pipeline:
+        """Put a pass (or one by name, with options in braces) after or before an entry, else at the end."""
+        entry = _parse_entry(pass_) if isinstance(pass_, str) else Entry(pass_)
+        self.entries.insert(self._position(after, before), entry)
+        return self
+
+    def move(self, name: str, *, after: str | None = None, before: str | None = None) -> Pipeline:
+        """Move the first entry called `name` after or before another."""
+        entry = self.entries.pop(self._index(name))
+        self.entries.insert(self._position(after, before), entry)
+        return self
+
+    def remove(self, name: str) -> Pipeline:
+        """Take the first entry called `name` out."""
+        self.entries.pop(self._index(name))
+        return self
+
+    def _position(self, after: str | None, before: str | None) -> int:
+        if after is not None:
+            return self._last_index(after) + 1
+        return self._index(before) if before is not None else len(self.entries)
+
+    def _index(self, name: str) -> int:
+        for position, entry in enumerate(self.entries):
+            if entry.name == name:
+                return position
+        names = [entry.name for entry in self.entries]
+        raise OptionError(f"the pipeline has no pass {name!r}", hint=_nearest(name, names))
+
+    def _last_index(self, name: str) -> int:
+        first = self._index(name)
+        same = [n for n, entry in enumerate(self.entries) if entry.name == name]
+        return same[-1] if same else first
+
+    def run(
+        self, program: Program, context: PassContext | None = None, *, keep_snapshots: bool = True
+    ) -> PipelineRun:
+        """Run the enabled passes on a copy of `program`, which stays as it is.
+
+        Raises `PassError` naming the pass that failed; its `last_good` is the program before that pass.
+        """
+        from .run import run_pipeline
+
+        return run_pipeline(self, program, context or PassContext(), keep_snapshots)
+
+
+def make_pass(name: str, options: dict[str, Any] | None = None) -> Pass:
+    """A pass by name: one of the package's, else one registered in MLIR. Raises OptionError for neither."""
+    cls = available().get(name)
+    if cls is not None:
+        return _with_options(cls(), options or {})
+    made = MlirPass(name, {key.replace("_", "-"): value for key, value in (options or {}).items()})
+    try:
+        made.check()
+    except OptionError as error:
+        error.hint = _nearest(name, list(available()))
+        raise
+    return made
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    close = get_close_matches(name, names, 3)
+    return f"did you mean {', '.join(close)}?" if close else f"there are: {', '.join(sorted(set(names)))}"
+
+
+def _with_options(pass_: Pass, options: dict[str, Any]) -> Pass:
+    if isinstance(pass_, MlirPass):
+        merged = {**pass_.options, **{key.replace("_", "-"): value for key, value in options.items()}}
+        return MlirPass(pass_.name, merged)
+    known = options_of(type(pass_))
+    for key in options:
+        if key not in known:
+            raise OptionError(f"pass {pass_.name} has no option {key!r}", hint=_nearest(key, list(known)))
+    typed = {key: _coerce(pass_.name, key, value, getattr(pass_, key)) for key, value in options.items()}
+    return replace(pass_, **typed)  # type: ignore[type-var]
+
+
+def _coerce(pass_name: str, key: str, value: Any, current: Any) -> Any:
+    """Text from a pipeline string becomes the type of the option's present value."""
+    if not isinstance(value, str) or isinstance(current, str):
+        return value
+    try:
+        if isinstance(current, bool):
+            return {"true": True, "false": False}[value.lower()]
+        if isinstance(current, list | tuple):
+            return type(current)(item for item in value.split(";") if item)
+        return type(current)(value) if current is not None else value
+    except (KeyError, ValueError):
+        raise OptionError(
+            f"pass {pass_name}: option {key} takes {type(current).__name__}, not {value!r}"
+        ) from None
+
+
+def _options_text(pass_: Pass) -> str:
+    if isinstance(pass_, MlirPass):
+        given = pass_.options
+    else:
+        default = type(pass_)()
+        given = {
+            key: getattr(pass_, key)
+            for key in options_of(type(pass_))
+            if getattr(pass_, key) != getattr(default, key)
+        }
+    listed = " ".join(f"{key.replace('_', '-')}={_value_text(value)}" for key, value in given.items())
+    return f"{{{listed}}}" if listed else ""
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas outside braces."""
+    parts, depth, current = [], 0, ""
+    for char in text:
+        depth += (char == "{") - (char == "}")
+        if char == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += char
+    if depth != 0:
+        raise OptionError(f"unbalanced braces in the pipeline {text!r}")
+    return [*parts, current.strip()]
+
+
+def _parse_entry(text: str) -> Entry:
+    enabled = not text.startswith("-")
+    name, brace, rest = text.lstrip("-").partition("{")
+    if brace and not rest.endswith("}"):
+        raise OptionError(f"pass {name}: the options do not end with '}}'")
+    options: dict[str, Any] = {}
+    for item in rest[:-1].split():
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise OptionError(f"pass {name}: option {item!r} is not of the form name=value")
+        options[key.replace("-", "_")] = value
+    return Entry(make_pass(name.strip(), options), enabled)

@@ -1,0 +1,1 @@
+"""Passes of the plan phase, one file each."""

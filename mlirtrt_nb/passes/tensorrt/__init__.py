@@ -1,0 +1,1 @@
+"""Passes of the tensorrt phase, one file each."""

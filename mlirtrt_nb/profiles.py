@@ -1,0 +1,149 @@
+"""Optimization profiles: what `shapes=` means, checked against a program's inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import ShapeError
+from .program import TensorSpec
+
+__all__ = ["Profile", "Range", "parse_profiles"]
+
+Shape = tuple[int, ...]
+Range = tuple[Shape, Shape, Shape]  # (min, opt, max)
+Profile = dict[str, Range]  # input name -> range
+
+
+def parse_profiles(inputs: Sequence[TensorSpec], shapes: Any) -> tuple[Profile, ...]:
+    """Every input's (min, opt, max) shapes, one `Profile` per optimization profile.
+
+    Args:
+        inputs: the program's inputs.
+        shapes: None; a mapping from input name to a shape, `"1x3x224x224"`, or a (min, opt, max) of either;
+            or a list of such mappings, one per profile. Static inputs may be left out.
+
+    Raises:
+        ShapeError: an unknown input, a dynamic input without shapes, a wrong rank, a static dimension
+            contradicted, or min/opt/max out of order.
+    """
+    given = [shapes or {}] if shapes is None or isinstance(shapes, Mapping) else list(shapes)
+    if not given:
+        raise ShapeError("shapes= is an empty list", hint="give one mapping per profile")
+    return tuple(_parse_profile(inputs, mapping) for mapping in given)
+
+
+def _parse_profile(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> Profile:
+    known = {spec.name: spec for spec in inputs}
+    for name in mapping:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise ShapeError(f"shapes= names an input {name!r} that the program does not have", hint=f"inputs: {listed}")
+    missing = [spec for spec in inputs if spec.name not in mapping and not _static(spec)]
+    if missing:
+        raise ShapeError(
+            "dynamic inputs need shapes: " + ", ".join(str(spec) for spec in missing),
+            hint="shapes=" + _template(inputs, mapping),
+        )
+    profile = {}
+    for spec in inputs:
+        if spec.name in mapping:
+            profile[spec.name] = _parse_range(spec, mapping[spec.name])
+        else:
+            shape = tuple(int(dim) for dim in spec.shape)  # type: ignore[arg-type]
+            profile[spec.name] = (shape, shape, shape)
+    _check_shared_names(inputs, profile)
+    return profile
+
+
+def _static(spec: TensorSpec) -> bool:
+    return all(isinstance(dim, int) for dim in spec.shape)
+
+
+def _template(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> str:
+    """A `shapes=` that can be pasted and edited: 1, 4, 8 for a dimension called like a batch; else 1 .. 256."""
+    entries = []
+    for spec in inputs:
+        if spec.name in mapping:
+            entries.append(f"{spec.name!r}: {mapping[spec.name]!r}")
+        elif not _static(spec):
+            sides = [_example(spec, n) for n in range(3)]
+            entries.append(f"{spec.name!r}: ({', '.join(repr(side) for side in sides)})")
+    return "{" + ", ".join(entries) + "}"
+
+
+def _example(spec: TensorSpec, side: int) -> str:
+    first = (1, 1, 4)[side]
+    other = (32, 128, 256)[side]
+    dims = [dim if isinstance(dim, int) else (first if n == 0 else other) for n, dim in enumerate(spec.shape)]
+    return "x".join(map(str, dims))
+
+
+def _parse_range(spec: TensorSpec, value: Any) -> Range:
+    if _is_shape(value):
+        shape = _parse_shape(spec, value)
+        sides = (shape, shape, shape)
+    elif isinstance(value, Sequence) and len(value) == 3 and all(_is_shape(side) for side in value):
+        sides = tuple(_parse_shape(spec, side) for side in value)  # type: ignore[assignment]
+    else:
+        raise ShapeError(
+            f"shapes= for input {spec.name!r} is {value!r}",
+            hint=f"give a shape such as {_example(spec, 1)!r}, or (min, opt, max) of three shapes",
+        )
+    _check_order(spec, sides)
+    return sides
+
+
+def _is_shape(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
+    return isinstance(value, Sequence) and all(isinstance(dim, int) or hasattr(dim, "__index__") for dim in value)
+
+
+def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:
+    if isinstance(value, str):
+        if value and not re.fullmatch(r"\d+(x\d+)*", value):
+            raise ShapeError(
+                f"shapes= for input {spec.name!r}: {value!r} is not a shape", hint="write it as 1x3x224x224"
+            )
+        dims: Shape = tuple(int(part) for part in value.split("x")) if value else ()
+    else:
+        dims = tuple(int(dim) for dim in value)
+    if len(dims) != len(spec.shape):
+        raise ShapeError(
+            f"shapes= for input {spec.name!r} has rank {len(dims)}; the input is {spec}",
+        )
+    for axis, (dim, declared) in enumerate(zip(dims, spec.shape, strict=True)):
+        if dim < 0 or (isinstance(declared, int) and dim != declared):
+            raise ShapeError(f"shapes= for input {spec.name!r}: axis {axis} is {dim}, but the input is {spec}")
+    return dims
+
+
+def _check_order(spec: TensorSpec, sides: Range) -> None:
+    for axis, (low, opt, high) in enumerate(zip(*sides, strict=True)):
+        if not low <= opt <= high:
+            raise ShapeError(
+                f"shapes= for input {spec.name!r}: axis {axis} has min {low}, opt {opt}, max {high}",
+                hint="order them so that min <= opt <= max",
+            )
+
+
+def _check_shared_names(inputs: Sequence[TensorSpec], profile: Profile) -> None:
+    """A dimension name shared by two inputs is one dimension: TensorRT refuses a profile where they differ."""
+    seen: dict[str, tuple[str, tuple[int, ...]]] = {}
+    for spec in inputs:
+        for axis, dim in enumerate(spec.shape):
+            if not isinstance(dim, str):
+                continue
+            values = tuple(side[axis] for side in profile[spec.name])
+            other, expected = seen.setdefault(dim, (spec.name, values))
+            if values != expected:
+                raise ShapeError(
+                    f"dimension {dim!r} is {_spread(expected)} in input {other!r} but {_spread(values)} in {spec.name!r}",
+                    hint="dimensions of one name have one size: give both the same min, opt and max",
+                )
+
+
+def _spread(values: tuple[int, ...]) -> str:
+    return str(values[0]) if len(set(values)) == 1 else "min {} opt {} max {}".format(*values)

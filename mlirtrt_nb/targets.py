@@ -1,0 +1,57 @@
+"""Targets: what `target=` means and which engine builder serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from .errors import PrecisionError, TargetError
+
+if TYPE_CHECKING:
+    from .engine.base import EngineBuilder
+
+__all__ = ["AHEAD_OF_TIME", "TARGETS", "builder_for", "check_precision", "device_kind", "parse_targets"]
+
+# Compute capabilities that TensorRT-RTX builds for on a machine with no GPU.
+AHEAD_OF_TIME = ("sm75", "sm80", "sm86", "sm89", "sm120", "sm121")
+TARGETS = ("cpu", *AHEAD_OF_TIME, "cuda")
+_PRECISIONS = ("fp32",)
+
+
+def parse_targets(target: str | Iterable[str]) -> tuple[str, ...]:
+    """One target or several as a tuple without repeats. Raises TargetError for an unknown one."""
+    names = [target] if isinstance(target, str) else list(target)
+    if not names:
+        raise TargetError("no target given", hint=f"targets: {', '.join(TARGETS)}")
+    for name in names:
+        if name not in TARGETS:
+            close = get_close_matches(str(name), TARGETS, 1)
+            meant = f"did you mean {close[0]!r}? " if close else ""
+            raise TargetError(f"unknown target {name!r}", hint=f"{meant}targets: {', '.join(TARGETS)}")
+    return tuple(dict.fromkeys(names))
+
+
+def check_precision(precision: object) -> None:
+    """Raise PrecisionError for a precision whose passes do not exist."""
+    if precision not in _PRECISIONS:
+        raise PrecisionError(
+            f"precision {precision!r} is not available; this version has {', '.join(_PRECISIONS)}",
+            hint="TensorRT networks are strongly typed: a model whose own types are fp16 keeps them",
+        )
+
+
+def device_kind(target: str) -> str:
+    """ "cpu" or "cuda": which of a Plan's programs serves the target."""
+    return "cpu" if target == "cpu" else "cuda"
+
+
+def builder_for(target: str) -> EngineBuilder:
+    """The builder of engines for `target`."""
+    if target == "cpu":
+        from .engine.onnxruntime.builder import OnnxRuntimeBuilder
+
+        return OnnxRuntimeBuilder()
+    from .engine.tensorrt.builder import TensorRTBuilder
+
+    return TensorRTBuilder()
