@@ -1,0 +1,1 @@
+"""Real models for the tests, benchmarks and notebooks; see fetch.py."""
