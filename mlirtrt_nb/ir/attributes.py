@@ -75,4 +75,4 @@ def to_python(attribute: ir.Attribute) -> Any:
     return match.group(1) if match else attribute
 
 
-_ENUM = re.compile(r'#[\w.]+<"(k\w+)">')
+_ENUM = re.compile(r'#[\w.]+<"(\w+)">')

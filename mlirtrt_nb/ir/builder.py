@@ -74,7 +74,7 @@ def create(
     if needs_segments(op.operands):
         attrs[_OPERAND_SIZES] = _segments(op.operands, [len(group) for group in groups])
     if results is None:
-        results = _infer(op, groups, attrs)
+        results = _infer(op, groups, attrs) if op.results else []
     if needs_segments(op.results):
         fixed = len(op.results) - 1
         attrs[_RESULT_SIZES] = _segments(op.results, [1] * fixed + [len(results) - fixed])

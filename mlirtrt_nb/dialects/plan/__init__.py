@@ -1,0 +1,23 @@
+"""The `plan` dialect: NVIDIA's clustering ops, and the scheduling ops a Plan is written in.
+
+`clusters.py` has the ops shared with MLIR-TensorRT, in its syntax; `schedule.py` has this package's own:
+programs, streams, buffers, copies, enqueues and calls; `attributes.py` makes and reads the attributes.
+"""
+
+from __future__ import annotations
+
+from ...ir.context import register_dialect
+from ...ir.opdef import DialectDef
+from . import clusters, schedule
+from .attributes import ENUMS, PARAMS, backend, backend_name, element_count, memory_space, space_of
+
+__all__ = ["DIALECT", "backend", "backend_name", "element_count", "memory_space", "space_of"]
+
+DIALECT = DialectDef(
+    name="plan",
+    ops={op.name: op for op in (*clusters.OPS, *schedule.OPS)},
+    enums=ENUMS,
+    params=PARAMS,
+    types={"stream_handle": (), "event": ()},
+)
+register_dialect(DIALECT)
