@@ -1,0 +1,63 @@
+"""`shapes=` in all its forms, and what is said when it is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlirtrt_nb.errors import ShapeError
+from mlirtrt_nb.profiles import parse_profiles
+from mlirtrt_nb.program import TensorSpec
+
+INPUTS = [
+    TensorSpec("x", ("batch", 3, None, None), "f32"),
+    TensorSpec("mask", ("batch",), "f32"),
+    TensorSpec("size", (2,), "i64"),
+]
+
+
+def test_a_shape_a_string_and_a_range_mean_the_same_kind_of_thing():
+    """Tuples and `1x3x4x4` can be mixed; one shape stands for min, opt and max; static inputs fill in."""
+    (profile,) = parse_profiles(INPUTS, {"x": ((1, 3, 4, 4), "2x3x5x5", (8, 3, 9, 9)), "mask": ("1", "2", "8")})
+    assert profile["x"] == ((1, 3, 4, 4), (2, 3, 5, 5), (8, 3, 9, 9))
+    assert profile["mask"] == ((1,), (2,), (8,))
+    assert profile["size"] == ((2,), (2,), (2,))
+    (single,) = parse_profiles(INPUTS, {"x": "1x3x4x4", "mask": (1,)})
+    assert single["x"] == ((1, 3, 4, 4),) * 3
+
+
+def test_a_list_gives_one_profile_per_entry():
+    """Several profiles keep their order."""
+    small, large = parse_profiles(
+        INPUTS, [{"x": "1x3x4x4", "mask": "1"}, {"x": "8x3x64x64", "mask": "8"}]
+    )
+    assert small["x"][1] == (1, 3, 4, 4)
+    assert large["x"][1] == (8, 3, 64, 64)
+
+
+def test_missing_shapes_give_a_template_that_itself_is_accepted():
+    """The hint of the error can be pasted back."""
+    with pytest.raises(ShapeError) as caught:
+        parse_profiles(INPUTS, None)
+    assert str(caught.value).startswith("dynamic inputs need shapes: x: batchx3x?x?xf32, mask: batchxf32")
+    pasted = eval(caught.value.hint.removeprefix("shapes="))
+    assert parse_profiles(INPUTS, pasted)[0]["x"] == ((1, 3, 32, 32), (1, 3, 128, 128), (4, 3, 256, 256))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"y": "1"}, "names an input 'y' that the program does not have"),
+        ({"x": "1x4x4x4", "mask": "1"}, "axis 1 is 4, but the input is x: batchx3x?x?xf32"),
+        ({"x": "1x3x4", "mask": "1"}, "has rank 3"),
+        ({"x": "big", "mask": "1"}, "'big' is not a shape"),
+        ({"x": 5, "mask": "1"}, "is 5"),
+        ({"x": ("2x3x4x4", "1x3x4x4", "8x3x4x4"), "mask": "1"}, "axis 0 has min 2, opt 1, max 8"),
+        ({"x": "2x3x4x4", "mask": "1"}, "dimension 'batch' is 2 in input 'x' but 1 in 'mask'"),
+        ([], "an empty list"),
+    ],
+)
+def test_each_mistake_is_named_with_its_axis_and_values(shapes, message):
+    """One short error says which input, which axis, which values."""
+    with pytest.raises(ShapeError) as caught:
+        parse_profiles(INPUTS, shapes)
+    assert message in str(caught.value)
