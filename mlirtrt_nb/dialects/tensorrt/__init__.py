@@ -1,0 +1,56 @@
+"""The `tensorrt` dialect: the public MLIR-TensorRT dialect's ops, and ops for the layers of TensorRT 11 beyond it."""
+
+from __future__ import annotations
+
+from ...ir.context import register_dialect
+from ...ir.opdef import DialectDef
+from . import (
+    constants,
+    control_flow,
+    convolution,
+    elementwise,
+    gather_scatter,
+    linear_algebra,
+    normalization,
+    plugin,
+    quantization,
+    reductions,
+    resize,
+    shape,
+    slicing,
+    structure,
+    transformer,
+    vision,
+)
+from .enums import ENUMS
+
+__all__ = ["DIALECT", "FAMILIES"]
+
+# In the order of the reference page.
+FAMILIES = (
+    structure,
+    elementwise,
+    constants,
+    reductions,
+    normalization,
+    convolution,
+    linear_algebra,
+    shape,
+    slicing,
+    gather_scatter,
+    resize,
+    quantization,
+    control_flow,
+    transformer,
+    vision,
+    plugin,
+)
+
+DIALECT = DialectDef(
+    "tensorrt",
+    ops={op.name: op for family in FAMILIES for op in family.OPS},
+    enums=ENUMS,
+    params={"shape_profile": ("min", "opt", "max")},
+)
+
+register_dialect(DIALECT)
