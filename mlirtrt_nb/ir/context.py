@@ -6,6 +6,9 @@ frees all it held, and names of weights never clash between programs.
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 from torch_mlir.dialects import torch as torch_dialect
@@ -25,13 +28,16 @@ def register_dialect(dialect: DialectDef) -> None:
 
 def definitions() -> dict[str, DialectDef]:
     """The package's own dialects by name, importing them on first use."""
-    if not _DIALECTS:
-        from importlib import import_module
-
-        # By name, since ir must not import a higher package when it is itself imported.
-        for name in ("tensorrt", "plan", "onnx"):
-            import_module(f"mlirtrt_nb.dialects.{name}")
+    _import_dialects()
     return _DIALECTS
+
+
+@cache
+def _import_dialects() -> None:
+    # By name, since ir must not import a higher package when it is itself imported. All three, even if
+    # somebody has imported one of them already.
+    for name in ("tensorrt", "plan", "onnx"):
+        import_module(f"mlirtrt_nb.dialects.{name}")
 
 
 def definition(op_name: str) -> OpDef | None:
