@@ -47,9 +47,8 @@ def definition(op_name: str) -> OpDef | None:
 
 
 def new_context() -> ir.Context:
-    """A fresh context: upstream, stablehlo, torch and the package's own dialects; diagnostics on."""
+    """A fresh context: upstream, stablehlo, torch and the package's own dialects."""
     context = ir.Context()
-    context.emit_error_diagnostics = True
     with context:
         _stablehlo.register_dialect(context)
         torch_dialect.register_dialect(context)

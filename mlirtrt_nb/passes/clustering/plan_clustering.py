@@ -11,10 +11,7 @@ from .partition import partition, topological_order
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-__all__ = ["BENEFITS", "PlanClustering"]
-
-# As in MLIR-TensorRT: TensorRT is served first, then what runs beside it.
-BENEFITS = {"tensorrt": 3, "onnx": 1}
+__all__ = ["PlanClustering"]
 
 
 @register
@@ -39,6 +36,7 @@ class PlanClustering(Pass):
                     self._cluster_function(operation.regions[0].blocks[0])
 
     def _cluster_function(self, block: ir.Block) -> None:
+        from ...dialects.plan.attributes import BACKENDS
         from .values import captured_values, is_constant
 
         *operations, terminator = [op.operation for op in block.operations]
@@ -46,16 +44,16 @@ class PlanClustering(Pass):
         producer_of = {result: n for n, op in enumerate(nodes) for result in op.results}
         captured = [captured_values(op) for op in nodes]
         producers = [sorted({producer_of[v] for v in values if v in producer_of}) for values in captured]
-        backends = [op.name.partition(".")[0] for op in nodes]
-        clusters = partition(backends, producers, BENEFITS, merge_independent=self.merge_independent)
+        backends = [_backend_of(op) for op in nodes]
+        clusters = partition(backends, producers, BACKENDS, merge_independent=self.merge_independent)
         members: dict[int, list[ir.Operation]] = {}
         for node, cluster in enumerate(clusters):
             members.setdefault(cluster, []).append(nodes[node])
         for cluster in topological_order(clusters, producers):
             group = members[cluster]
-            backend = group[0].name.partition(".")[0]
-            if backend in BENEFITS:
-                _wrap(group, self._backend(backend, len(group)), terminator)
+            backend = _backend_of(group[0])
+            if backend:
+                _wrap(group, self._settle(backend, len(group)), terminator)
             else:
                 for op in group:
                     op.move_before(terminator)
@@ -63,15 +61,24 @@ class PlanClustering(Pass):
             if is_constant(op) and not any(True for result in op.results for _ in result.uses):
                 op.erase()
 
-    def _backend(self, dialect: str, size: int) -> str:
-        return "onnx" if dialect == "tensorrt" and size < self.min_cluster_size else dialect
+    def _settle(self, backend: str, size: int) -> str:
+        return "host" if backend == "tensorrt" and size < self.min_cluster_size else backend
+
+
+def _backend_of(operation: ir.Operation) -> str:
+    """The backend that takes the op: tensorrt; onnx for what has no TensorRT form; host for a tensorrt op
+    that the builder refused (marked `plan.fallback`); "" for an op that no engine runs."""
+    dialect = operation.name.partition(".")[0]
+    if dialect == "tensorrt":
+        return "host" if "plan.fallback" in operation.attributes else "tensorrt"
+    return "onnx" if dialect == "onnx" else ""
 
 
 def _wrap(group: list[ir.Operation], backend: str, terminator: ir.Operation) -> None:
     """Move `group` into a new cluster before `terminator`; its outside users read the cluster's results."""
     from torch_mlir import ir
 
-    from ...dialects.plan import backend_attribute
+    from ...dialects.plan import backend as backend_attribute
     from ...ir.builder import create
     from .values import is_inside, results_used_outside
 
@@ -79,7 +86,7 @@ def _wrap(group: list[ir.Operation], backend: str, terminator: ir.Operation) -> 
     cluster = create(
         "plan.cluster",
         [],
-        {"target": backend_attribute(backend, BENEFITS[backend])},
+        {"target": backend_attribute(backend)},
         [value.type for value in outputs],
         loc=group[0].location,
         ip=ir.InsertionPoint(terminator),

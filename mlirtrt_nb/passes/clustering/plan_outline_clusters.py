@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ...program import Program
@@ -34,66 +35,55 @@ class PlanOutlineClusters(Pass):
 
 
 def _outline_function(program: Program, function: ir.OpView) -> None:
-    opsets = function.attributes["onnx.opset_import"] if "onnx.opset_import" in function.attributes else None
-    name = function.name.value
-    engines = hosts = 0
-    for operation in list(function.regions[0].blocks[0].operations):
-        if operation.operation.name != "plan.cluster":
-            continue
-        cluster = operation.operation
-        if _is_tensorrt(cluster):
-            _outline(cluster, _engines_block(program), f"{name}_{engines}", None)
-            engines += 1
-        else:
-            _outline(cluster, program.module.body, f"host_{hosts}" if name == "main" else f"{name}_host_{hosts}", opsets)
-            hosts += 1
-
-
-def _is_tensorrt(cluster: ir.Operation) -> bool:
-    return "tensorrt_backend" in str(cluster.attributes["target"])
-
-
-def _engines_block(program: Program) -> ir.Block:
-    """The block of `tensorrt.module @trt_engines`, made on first use at the module's end."""
     from torch_mlir import ir
 
-    from ...ir.builder import create
+    from ...dialects.plan import backend_name
+    from ...ir.symbols import engines_module
 
-    for op in program.module.body.operations:
-        if op.operation.name == "tensorrt.module":
-            return op.operation.regions[0].blocks[0]
-    with ir.InsertionPoint(program.module.body), ir.Location.unknown():
-        made = create("tensorrt.module", [], {"sym_name": ENGINES_MODULE}, [])
-    return made.regions[0].blocks.append()
+    counts: Counter[str] = Counter()
+    for operation in list(function.regions[0].blocks[0].operations):
+        cluster = operation.operation
+        if cluster.name != "plan.cluster":
+            continue
+        engine = backend_name(cluster.attributes["target"]) == "tensorrt"
+        kind = "" if engine else "host_"
+        name = f"{function.name.value}_{kind}{counts[kind]}"
+        counts[kind] += 1
+        home = engines_module(program.module, ENGINES_MODULE) if engine else program.module.body
+        made = _outline(cluster, home, name, function)
+        if not engine:
+            made.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            made.attributes["plan.backend"] = ir.StringAttr.get("onnx")
+            if "onnx.opset_import" in function.attributes:
+                made.attributes["onnx.opset_import"] = function.attributes["onnx.opset_import"]
 
 
-def _outline(cluster: ir.Operation, home: ir.Block, name: str, opsets: ir.Attribute | None) -> None:
-    """Make `@name` in `home` from the cluster's body and put a call where the cluster stood."""
+def _outline(cluster: ir.Operation, home: ir.Block, name: str, caller: ir.OpView) -> ir.OpView:
+    """Move the cluster's body into a new function `@name` in `home`; put a call where the cluster stood."""
     from torch_mlir import ir
     from torch_mlir.dialects import func
 
-    from ..clustering.values import captured_values, replace_operands
+    from ...ir.symbols import is_engines_module
+    from .values import captured_values, replace_operands
 
     inputs = captured_values(cluster)
     results = [result.type for result in cluster.results]
     with ir.InsertionPoint(home), cluster.location:
         made = func.FuncOp(name, ([value.type for value in inputs], results))
-    if opsets is not None:
-        made.attributes["sym_visibility"] = ir.StringAttr.get("private")
-        made.attributes["plan.backend"] = ir.StringAttr.get("onnx")
-        made.attributes["onnx.opset_import"] = opsets
+    _name_boundary(made, inputs, list(cluster.results), caller)
     entry = made.add_entry_block([cluster.location] * len(inputs))
-    body = [op.operation for op in cluster.regions[0].blocks[0].operations]
-    replace_operands(body, dict(zip(inputs, entry.arguments, strict=True)))
+    *body, end = [op.operation for op in cluster.regions[0].blocks[0].operations]
+    replace_operands([*body, end], dict(zip(inputs, entry.arguments, strict=True)))
     with ir.InsertionPoint(entry), cluster.location:
-        end = func.ReturnOp(list(body[-1].operands)).operation
-    for op in body[:-1]:
-        op.move_before(end)
-    body[-1].erase()
-    call = _call(cluster, inputs, results, name, engine=opsets is None and home.owner.name == "tensorrt.module")
+        terminator = func.ReturnOp(list(end.operands)).operation
+    for op in body:
+        op.move_before(terminator)
+    end.erase()
+    call = _call(cluster, inputs, results, name, engine=is_engines_module(home.owner))
     for old, new in zip(cluster.results, call.results, strict=True):
         old.replace_all_uses_with(new)
     cluster.erase()
+    return made
 
 
 def _call(
@@ -106,6 +96,32 @@ def _call(
 
     with ir.InsertionPoint(cluster), cluster.location:
         if engine:
-            callee = {"callee": f"{ENGINES_MODULE}::{name}"}
-            return create("tensorrt.call_alloc", [inputs], callee, results)
+            return create("tensorrt.call_alloc", [inputs], {"callee": f"{ENGINES_MODULE}::{name}"}, results)
         return func.CallOp(results, ir.FlatSymbolRefAttr.get(name), inputs).operation
+
+
+def _name_boundary(
+    made: ir.OpView, inputs: list[ir.Value], results: list[ir.Value], caller: ir.OpView
+) -> None:
+    """Carry names across: an argument or result that is the caller's own keeps its attributes there."""
+    name = made.name.value
+    arguments = {value: n for n, value in enumerate(caller.arguments)}
+    returned = list(caller.regions[0].blocks[0].operations)[-1].operation.operands
+    outputs = {value: n for n, value in reversed(list(enumerate(returned)))}
+    _set_boundary(made, caller, "arg_attrs", [arguments.get(v) for v in inputs], f"{name}_in")
+    _set_boundary(made, caller, "res_attrs", [outputs.get(v) for v in results], f"{name}_out")
+
+
+def _set_boundary(
+    made: ir.OpView, caller: ir.OpView, which: str, positions: list[int | None], prefix: str
+) -> None:
+    from torch_mlir import ir
+
+    given = list(caller.attributes[which]) if which in caller.attributes else []
+    entries = []
+    for n, position in enumerate(positions):
+        if position is not None and position < len(given):
+            entries.append(given[position])
+        else:
+            entries.append(ir.DictAttr.get({"plan.name": ir.StringAttr.get(f"{prefix}{n}")}))
+    made.attributes[which] = ir.ArrayAttr.get(entries)
