@@ -52,6 +52,10 @@ _TABLE = (
     DType("i4", "int4", 22, 4),
     DType("f4E2M1FN", "float4_e2m1fn", 23, 4),
     DType("f8E8M0FNU", "float8_e8m0fnu", 24, 8),
+    DType("ui2", "uint2", 25, 2),
+    DType("i2", "int2", 26, 2),
+    DType("f6E2M3FN", "float6_e2m3fn", 27, 6),
+    DType("f6E3M2FN", "float6_e3m2fn", 28, 6),
     DType("complex<f32>", "complex64", 14, 64),
     DType("complex<f64>", "complex128", 15, 128),
 )
@@ -77,7 +81,7 @@ def by_mlir(spelling: object) -> DType:
 
 def by_numpy(dtype: object) -> DType:
     """The entry for a NumPy dtype. Raises KeyError if there is none."""
-    return _NUMPY[np.dtype(dtype).name]  # type: ignore[arg-type]
+    return _NUMPY[np.dtype(dtype).name]  # type: ignore[call-overload]
 
 
 def by_onnx(number: int) -> DType:
