@@ -9,9 +9,9 @@ from __future__ import annotations
 from ...ir.context import register_dialect
 from ...ir.opdef import DialectDef
 from . import clusters, schedule
-from .attributes import ENUMS, PARAMS, backend, backend_name, element_count, memory_space, space_of
+from .attributes import ENUMS, PARAMS, backend, backend_name, memory_space, space_of
 
-__all__ = ["DIALECT", "backend", "backend_name", "element_count", "memory_space", "space_of"]
+__all__ = ["DIALECT", "backend", "backend_name", "memory_space", "space_of"]
 
 DIALECT = DialectDef(
     name="plan",

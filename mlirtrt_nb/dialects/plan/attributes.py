@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from torch_mlir import ir
 
 from ...ir.opdef import EnumDef
@@ -14,7 +12,6 @@ __all__ = [
     "PARAMS",
     "backend",
     "backend_name",
-    "element_count",
     "memory_space",
     "space_of",
 ]
@@ -91,8 +88,3 @@ def space_of(kind: ir.Type) -> str:
     if attribute is None or attribute.attr_name != "plan.memory_space":
         return "unknown"
     return str(ir.StringAttr(attribute.params[0]).value)
-
-
-def element_count(shape: list[int] | tuple[int, ...]) -> int | None:
-    """The number of elements of a static shape; None if a dimension varies."""
-    return None if any(dim < 0 for dim in shape) else prod(shape)

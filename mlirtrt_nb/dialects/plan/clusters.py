@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from torch_mlir import ir
 
-from ...errors import VerificationError
 from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
-from .attributes import element_count
+from ...ir.shapes import volume
+from ...ir.verifier import reject
 
 __all__ = ["OPS"]
 
@@ -33,23 +33,19 @@ def _element_types(op: Op) -> list[ir.Type] | None:
     return [op.type("operand")]
 
 
-def _check(ok: bool, op: Op, message: str) -> None:
-    if not ok:
-        raise VerificationError(
-            f"{op.name}: {message}", where=str(op.operation.location) if op.operation else None
-        )
-
-
 def _verify_with_shape(op: Op) -> None:
     rank, given = op.type("operand").rank, len(op.group("shape"))
-    _check(rank == given, op, f"a tensor of rank {rank} needs {rank} dimensions, got {given}")
+    if rank != given:
+        reject(op, f"a tensor of rank {rank} needs {rank} dimensions, got {given}")
 
 
 def _verify_with_values(op: Op) -> None:
     kind = op.type("operand")
-    count, given = element_count(kind.shape), len(op.group("elements"))
-    _check(count is not None, op, f"the tensor must have a static shape, got {kind}")
-    _check(count == given, op, f"{kind} has {count} elements, got {given} values")
+    count, given = volume(kind.shape), len(op.group("elements"))
+    if count is None:
+        reject(op, f"the tensor must have a static shape, got {kind}")
+    if count != given:
+        reject(op, f"{kind} has {count} elements, got {given} values")
 
 
 def _verify_bounds(op: Op) -> None:
@@ -60,7 +56,8 @@ def _verify_bounds(op: Op) -> None:
         entries = op.raw(attribute)
         count = len(ir.ArrayAttr(entries)) if entries is not None else 0
         want = len(op.group(group))
-        _check(count == want, op, f"{attribute} needs one entry for each of the {want} {group}, got {count}")
+        if count != want:
+            reject(op, f"{attribute} needs one entry for each of the {want} {group}, got {count}")
 
 
 _TARGET = Attr("target", "any", optional=True, doc="The backend that runs the region.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...errors import VerificationError
 from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region
+from ...ir.verifier import reject
 from .attributes import space_of
 
 __all__ = ["OPS"]
@@ -22,29 +22,24 @@ def _event_type(op: Op) -> list[ir.Type]:
     return [ir.Type.parse("!plan.event")]
 
 
-def _check(ok: bool, op: Op, message: str) -> None:
-    if not ok:
-        raise VerificationError(
-            f"{op.name}: {message}", where=str(op.operation.location) if op.operation else None
-        )
-
-
 def _verify_buffer(op: Op) -> None:
-    offset, dynamic = op.attr("offset"), op.attr("dynamic")
-    _check((offset is None) == bool(dynamic), op, "give either `at` an offset, or `dynamic`")
-    live = op.attr("live")
-    _check(len(live) == 2 and 0 <= live[0] <= live[1], op, f"live must be [first, last] step, got {live}")
-    if offset is not None:
-        _check(offset >= 0, op, f"offset must not be negative, got {offset}")
-        _check(op.attr("bytes") is not None, op, "a buffer in the arena needs its size")
+    offset, live = op.attr("offset"), op.attr("live")
+    if (offset is None) != bool(op.attr("dynamic")):
+        reject(op, "give either `at` an offset, or `dynamic`")
+    if len(live) != 2 or not 0 <= live[0] <= live[1]:
+        reject(op, f"live must be [first, last] step, got {live}")
+    if offset is not None and offset < 0:
+        reject(op, f"offset must not be negative, got {offset}")
+    if offset is not None and op.attr("bytes") is None:
+        reject(op, "a buffer in the arena needs its size")
 
 
 def _verify_copy(op: Op) -> None:
-    source, target = op.operand("source"), op.operand("target")
-    assert source is not None and target is not None
-    spaces = {space_of(source.type), space_of(target.type)}
-    if spaces & {"device"}:
-        _check(op.operand("stream") is not None, op, "a copy from or to the device needs a stream")
+    spaces = {
+        space_of(value.type) for value in (op.operand("source"), op.operand("target")) if value is not None
+    }
+    if "device" in spaces and op.operand("stream") is None:
+        reject(op, "a copy from or to the device needs a stream")
 
 
 _STREAM = Operand("stream", doc="Of type !plan.stream_handle.")
