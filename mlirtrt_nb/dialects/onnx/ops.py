@@ -91,7 +91,9 @@ def _newest(domain: str) -> int:
 
     if not domain:
         return int(defs.onnx_opset_version())
-    return max((schema.since_version for schema in defs.get_all_schemas() if schema.domain == domain), default=1)
+    return max(
+        (schema.since_version for schema in defs.get_all_schemas() if schema.domain == domain), default=1
+    )
 
 
 def constant(

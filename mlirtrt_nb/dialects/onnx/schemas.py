@@ -185,5 +185,12 @@ def build_dialect() -> DialectDef:
         if key[0] in _PREFIXES:
             made = _op(key, schemas)
             ops[made.name] = made
-    types: dict[str, tuple[str, ...]] = {"string": (), "seq": ("of",), "opt": ("of",), "map": ("key", "value")}
+    # `any` stands where neither the model nor inference says what a value is.
+    types: dict[str, tuple[str, ...]] = {
+        "any": (),
+        "string": (),
+        "seq": ("of",),
+        "opt": ("of",),
+        "map": ("key", "value"),
+    }
     return DialectDef("onnx", ops, types=types)

@@ -1,18 +1,19 @@
 """Takes large tensors out of a serialised ONNX model without decoding it.
 
 The protobuf wire format is walked over the mapped file; where a tensor holds many bytes, these are left
-behind and the tensor points to them as "external data" of the location `#<index>`. The rest, a few hundred
+behind and the tensor points to them as "external data" at `location(index)`. The rest, a few hundred
 kilobytes even where the file has gigabytes, is what the protobuf library then decodes.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Final
 
 from ...errors import InvalidModelError
 
-__all__ = ["LARGE_BYTES", "Span", "strip"]
+__all__ = ["LARGE_BYTES", "Span", "location", "span_index", "strip"]
 
 # Tensors with fewer bytes stay in the message: they may be shapes, which inference wants to see.
 LARGE_BYTES: Final = 4096
@@ -29,6 +30,8 @@ _INSIDE: Final[dict[str, dict[int, str]]] = {
 # Fields of TensorProto whose bytes are the values themselves: float_data, raw_data, double_data.
 _DATA_FIELDS: Final = (4, 9, 10)
 _MAX_DEPTH: Final = 90
+# Unguessable, so that a file cannot point into itself; the checker takes any location after a "#".
+_PREFIX: Final = f"#{os.urandom(8).hex()}:"
 _EXTERNAL: Final = b"\x70\x01"  # data_location: EXTERNAL
 
 
@@ -40,10 +43,20 @@ class Span:
     size: int
 
 
+def location(index: int) -> str:
+    """The external location that stands for the `index`-th span."""
+    return f"{_PREFIX}{index}"
+
+
+def span_index(location: str) -> int | None:
+    """The index in `location(index)`; None for the location of a real file."""
+    return int(location[len(_PREFIX) :]) if location.startswith(_PREFIX) else None
+
+
 def strip(buffer: memoryview, *, large: int = LARGE_BYTES) -> tuple[bytes, list[Span]]:
     """Split a serialised ModelProto into a small one and the places of its large tensors.
 
-    The n-th span belongs to the tensor whose external location is "#n". Raises InvalidModelError where the
+    The n-th span belongs to the tensor whose external location is `location(n)`. Raises InvalidModelError where the
     bytes are not well-formed or end early.
     """
     walker = _Walker(buffer, large)
@@ -113,9 +126,9 @@ class _Walker:
         if len(data) != 1 or data[0][1].size <= self.large:
             return None
         before, span, after = data[0]
-        location = b"#%d" % len(self.spans)
+        place = location(len(self.spans)).encode()
         self.spans.append(span)
-        entry = b"\x0a\x08location\x12" + _varint_bytes(len(location)) + location
+        entry = b"\x0a\x08location\x12" + _varint_bytes(len(place)) + place
         pointer = b"\x6a" + _varint_bytes(len(entry)) + entry + _EXTERNAL
         return [bytes(self.buffer[start:before]), bytes(self.buffer[after:end]), pointer]
 
@@ -141,7 +154,9 @@ class _Walker:
         return stop
 
     def _malformed(self, position: int) -> InvalidModelError:
-        return InvalidModelError(f"not a valid ONNX model: the bytes at offset {position} are no protobuf field")
+        return InvalidModelError(
+            f"not a valid ONNX model: the bytes at offset {position} are no protobuf field"
+        )
 
     def _truncated(self, position: int, length: int, end: int) -> InvalidModelError:
         return InvalidModelError(

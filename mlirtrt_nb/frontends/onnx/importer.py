@@ -1,0 +1,350 @@
+"""An ONNX graph to the onnx dialect: initializers become constants, subgraphs regions, names locations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, defs
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from ...dialects.onnx.schemas import attribute_defaults, op_name
+from ...errors import InvalidModelError
+from ...ir.constants import array_type, attribute_of
+from ...ir.context import definition
+from ...ir.opdef import VARIADIC_SLOTS, OpDef
+from .attributes import AttributeMaker, constant_array
+from .checks import describe
+from .loops import argument_types
+from .types import TypeTable
+from .weights import TensorReader
+
+__all__ = ["Importer"]
+
+_GRAPH = AttributeProto.GRAPH
+# Variadic ops whose inputs may be taken in groups, as one op holds at most VARIADIC_SLOTS.
+_SPLITTABLE = frozenset({"Concat", "Sum", "Max", "Min"})
+_PYTHON_KINDS = {int: AttributeProto.INT, float: AttributeProto.FLOAT, str: AttributeProto.STRING}
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What the importer needs of an OpDef, worked out once per op and version."""
+
+    name: str
+    op: OpDef
+    fixed_operands: int
+    variadic_operands: bool
+    fixed_results: int
+    variadic_results: bool
+    regions: dict[str, int]
+    defaults: dict[str, Any]  # attributes whose default depends on the version
+    implied: dict[str, Any]  # attributes whose default the dialect declares
+
+
+@cache
+def _shape_of(domain: str, op_type: str, version: int) -> _Shape:
+    name = op_name(domain, op_type) or "onnx.custom"
+    op = definition(name)
+    assert op is not None
+    defaults: dict[str, Any] = {}
+    if name != "onnx.custom":
+        defaults = attribute_defaults(defs.get_schema(op_type, version, domain))
+    return _Shape(
+        name,
+        op,
+        sum(not o.variadic for o in op.operands),
+        any(o.variadic for o in op.operands),
+        sum(not r.variadic for r in op.results),
+        any(r.variadic for r in op.results),
+        {region.name: index for index, region in enumerate(op.regions)},
+        defaults,
+        {a.name: a.default for a in op.attrs if a.default is not None},
+    )
+
+
+class Importer:
+    """Builds one module. Use inside `with context, ir.Location.unknown()`.
+
+    `weights` is filled with the arrays of large constants, by name.
+    """
+
+    def __init__(self, model: ModelProto, reader: TensorReader, weights: dict[str, np.ndarray]) -> None:
+        self._model = model
+        self._reader = reader
+        self._weights = weights
+        self._types = TypeTable()
+        self._attributes = AttributeMaker(self._types, reader)
+        self._imports = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
+        self._names: set[str] = set()
+        self._absent: ir.Value | None = None
+        self._body: ir.Block | None = None
+        self._segments: dict[tuple[int, int], ir.Attribute] = {}
+        # Types by name, innermost graph last; values likewise.
+        self._type_scopes: list[dict[str, TypeProto]] = []
+        self._scopes: list[dict[str, ir.Value]] = []
+
+    def module(self) -> ir.Module:
+        """The module, with the graph as `func.func @main`."""
+        module = ir.Module.create()
+        graph = self._model.graph
+        self._push(graph)
+        inputs = [self._types.of(entry.type) for entry in graph.input]
+        with ir.InsertionPoint(module.body):
+            function = func.FuncOp("main", ir.FunctionType.get(inputs, []))
+            function.attributes["onnx.opset_import"] = ir.DictAttr.get(
+                {
+                    domain: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), v)
+                    for domain, v in self._imports.items()
+                }
+            )
+        locations = [ir.Location.name(entry.name) for entry in graph.input]
+        body = ir.Block.create_at_start(function.regions[0], inputs, locations)
+        self._body = body
+        for entry, argument in zip(graph.input, body.arguments, strict=True):
+            self._scopes[-1][entry.name] = argument
+        with ir.InsertionPoint(body):
+            self._graph(graph)
+            outputs = [self._value(entry.name) for entry in graph.output]
+            func.ReturnOp(outputs)
+        function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [value.type for value in outputs])
+        )
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([_value_attributes(e) for e in graph.input])
+        function.attributes["res_attrs"] = ir.ArrayAttr.get([_value_attributes(e) for e in graph.output])
+        return module
+
+    # Scopes ----------------------------------------------------------------------------------------
+
+    def _push(self, graph: GraphProto) -> None:
+        entries = chain(graph.input, graph.value_info, graph.output)
+        self._type_scopes.append({entry.name: entry.type for entry in entries})
+        self._scopes.append({})
+
+    def _pop(self) -> None:
+        self._type_scopes.pop()
+        self._scopes.pop()
+
+    def _value(self, name: str) -> ir.Value:
+        if not name:
+            return self._novalue()
+        for scope in reversed(self._scopes):
+            found = scope.get(name)
+            if found is not None:
+                return found
+        raise InvalidModelError(f"the tensor {name!r} is written by no node and is no input or initializer")
+
+    def _novalue(self) -> ir.Value:
+        if self._absent is None:
+            assert self._body is not None
+            self._absent = ir.Operation.create(
+                "onnx.novalue", [self._types.none], ip=ir.InsertionPoint.at_block_begin(self._body)
+            ).result
+        return self._absent
+
+    # Graphs ----------------------------------------------------------------------------------------
+
+    def _graph(self, graph: GraphProto) -> None:
+        """The graph's constants and nodes at the insertion point."""
+        used = set(_read_names(graph))
+        for tensor in graph.initializer:
+            if tensor.name in used:
+                self._constant(tensor.name, self._reader.array(tensor), tensor.name)
+        for sparse in graph.sparse_initializer:
+            if sparse.values.name in used:
+                self._constant(sparse.values.name, self._reader.dense(sparse), sparse.values.name)
+        for node in graph.node:
+            self._node(node)
+
+    def _constant(self, name: str, array: np.ndarray, label: str) -> None:
+        loc = ir.Location.name(self._unique(label))
+        if array.dtype.kind in "OUST":
+            attribute = self._attributes.strings(array)
+            kind = self._types.tensor(_STRING, array.shape)
+        else:
+            attribute = attribute_of(array, self._weights, name)
+            kind = array_type(array)
+        made = ir.Operation.create("onnx.constant", [kind], [], {"value": attribute}, loc=loc)
+        self._scopes[-1][name] = made.result
+
+    def _unique(self, label: str) -> str:
+        """`label`, numbered if another op has it."""
+        if label in self._names:
+            n = 1
+            while f"{label}_{n}" in self._names:
+                n += 1
+            label = f"{label}_{n}"
+        self._names.add(label)
+        return label
+
+    # Nodes -----------------------------------------------------------------------------------------
+
+    def _node(self, node: NodeProto) -> None:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        label = node.name or next((o for o in node.output if o), node.op_type)
+        if node.op_type == "Constant" and not domain:
+            self._constant(node.output[0], constant_array(node, self._reader), label)
+            return
+        if node.op_type in _SPLITTABLE and len(node.input) > VARIADIC_SLOTS and not domain:
+            node = self._split(node)
+        shape = _shape_of(domain, node.op_type, self._imports.get(domain, 1))
+        attributes: dict[str, ir.Attribute] = {}
+        operands = self._operands(node, shape, attributes)
+        results = self._results(node, shape, attributes)
+        graphs = self._attribute_protos(node, shape, attributes)
+        if shape.name == "onnx.custom":
+            attributes["domain"] = ir.StringAttr.get(domain)
+            attributes["op_type"] = ir.StringAttr.get(node.op_type)
+        made = ir.Operation.create(
+            shape.name,
+            results,
+            operands,
+            attributes,
+            regions=len(shape.regions),
+            loc=ir.Location.name(self._unique(label)),
+        )
+        for name, graph in graphs:
+            self._region(made, name, graph, shape)
+        scope = self._scopes[-1]
+        for name, value in zip(node.output, made.results, strict=False):
+            if name:
+                scope[name] = value
+
+    def _operands(self, node: NodeProto, shape: _Shape, attributes: dict[str, ir.Attribute]) -> list[ir.Value]:
+        operands = [self._value(name) for name in node.input]
+        missing = shape.fixed_operands - len(operands)
+        if missing > 0:
+            operands += [self._novalue()] * missing
+        if shape.variadic_operands:
+            attributes["operandSegmentSizes"] = self._segment_sizes(node, shape.fixed_operands, len(operands))
+        elif missing < 0:
+            raise InvalidModelError(
+                f"{describe(node)} has {len(operands)} inputs; the op takes at most {shape.fixed_operands}"
+            )
+        return operands
+
+    def _results(self, node: NodeProto, shape: _Shape, attributes: dict[str, ir.Attribute]) -> list[ir.Type]:
+        known = self._type_scopes[-1]
+        none, of = self._types.none, self._types.of
+        results = [of(known.get(name)) if name else none for name in node.output]
+        missing = shape.fixed_results - len(results)
+        if missing > 0:
+            results += [none] * missing
+        if shape.variadic_results:
+            attributes["resultSegmentSizes"] = self._segment_sizes(node, shape.fixed_results, len(results))
+        elif missing < 0:
+            raise InvalidModelError(
+                f"{describe(node)} has {len(results)} outputs; the op gives at most {shape.fixed_results}"
+            )
+        return results
+
+    def _segment_sizes(self, node: NodeProto, fixed: int, count: int) -> ir.Attribute:
+        found = self._segments.get((fixed, count))
+        if found is None:
+            if count - fixed > VARIADIC_SLOTS:
+                raise InvalidModelError(
+                    f"{describe(node)} has {count} inputs or outputs; at most {VARIADIC_SLOTS + fixed} can be held"
+                )
+            sizes = [1] * count + [0] * (VARIADIC_SLOTS + fixed - count)
+            found = self._segments[fixed, count] = ir.DenseI32ArrayAttr.get(sizes)
+        return found
+
+    def _split(self, node: NodeProto) -> NodeProto:
+        """`node` on groups of its inputs; the ops of the groups are made here."""
+        short = NodeProto()
+        short.CopyFrom(node)
+        del short.input[:]
+        for start in range(0, len(node.input), VARIADIC_SLOTS):
+            part = NodeProto()
+            part.CopyFrom(node)
+            part.name = f"{node.name or node.output[0]}_part{start // VARIADIC_SLOTS}"
+            del part.input[:], part.output[:]
+            part.input.extend(node.input[start : start + VARIADIC_SLOTS])
+            part.output.append(part.name)
+            self._node(part)
+            short.input.append(part.name)
+        return short
+
+    def _attribute_protos(
+        self, node: NodeProto, shape: _Shape, attributes: dict[str, ir.Attribute]
+    ) -> list[tuple[str, GraphProto]]:
+        """Fill `attributes` from the node; return its subgraphs by attribute name."""
+        graphs: list[tuple[str, GraphProto]] = []
+        given = set()
+        for proto in node.attribute:
+            given.add(proto.name)
+            attribute = self._attributes.plain(proto)
+            if attribute is None:
+                if proto.type == _GRAPH and proto.name in shape.regions:
+                    graphs.append((proto.name, proto.g))
+                    continue
+                attribute = self._other_attribute(node, proto)
+            elif proto.name in shape.implied and _value(attribute) == shape.implied[proto.name]:
+                continue
+            attributes[proto.name] = attribute
+        for name, value in shape.defaults.items():
+            if name not in given:
+                kind = _PYTHON_KINDS[type(value)]
+                attributes[name] = self._attributes.of_value(kind, value)
+        return graphs
+
+    def _other_attribute(self, node: NodeProto, proto: AttributeProto) -> ir.Attribute:
+        if proto.type == AttributeProto.TENSOR:
+            label = f"{node.name or next(iter(node.output), node.op_type)}.{proto.name}"
+            array = self._reader.array(proto.t)
+            if array.dtype.kind in "OUST":
+                return self._attributes.strings(array)
+            return attribute_of(array, self._weights, label)
+        if proto.type == AttributeProto.TYPE_PROTO:
+            return self._attributes.type(proto)
+        kind = AttributeProto.AttributeType.Name(proto.type)
+        raise InvalidModelError(
+            f"{describe(node)}: attribute {proto.name!r} holds a {kind}, which this op cannot have here"
+        )
+
+    def _region(self, made: ir.Operation, name: str, graph: GraphProto, shape: _Shape) -> None:
+        self._push(graph)
+        types = argument_types(made, name, [self._types.of(entry.type) for entry in graph.input])
+        block = made.regions[shape.regions[name]].blocks.append(
+            *types, arg_locs=[ir.Location.name(entry.name) for entry in graph.input]
+        )
+        for entry, argument in zip(graph.input, block.arguments, strict=True):
+            self._scopes[-1][entry.name] = argument
+        with ir.InsertionPoint(block):
+            self._graph(graph)
+            outputs = [self._value(entry.name) for entry in graph.output]
+            sizes = ir.DenseI32ArrayAttr.get([1] * len(outputs) + [0] * (VARIADIC_SLOTS - len(outputs)))
+            ir.Operation.create("onnx.yield", [], outputs, {"operandSegmentSizes": sizes})
+        self._pop()
+
+
+_STRING = 8  # TensorProto.STRING
+
+
+def _value(attribute: Any) -> Any:
+    return attribute.value if hasattr(attribute, "value") else list(attribute)
+
+
+def _read_names(graph: GraphProto) -> Iterator[str]:
+    """Every name that the graph, or a graph in it, reads."""
+    for node in graph.node:
+        yield from node.input
+        for attribute in node.attribute:
+            if attribute.type == _GRAPH:
+                yield from _read_names(attribute.g)
+    yield from (entry.name for entry in graph.output)
+
+
+def _value_attributes(entry: ValueInfoProto) -> ir.DictAttr:
+    """`plan.name`, and the names of the dimensions that have one."""
+    attributes: dict[str, ir.Attribute] = {"plan.name": ir.StringAttr.get(entry.name)}
+    dims: Iterable[Any] = entry.type.tensor_type.shape.dim
+    names = {str(axis): ir.StringAttr.get(d.dim_param) for axis, d in enumerate(dims) if d.dim_param}
+    if names:
+        attributes["tensorrt.dimension_names"] = ir.DictAttr.get(names)
+    return ir.DictAttr.get(attributes)

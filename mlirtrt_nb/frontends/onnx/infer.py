@@ -1,0 +1,71 @@
+"""Types of every value of a model, by ONNX's own inference with data propagation."""
+
+from __future__ import annotations
+
+from onnx import GraphProto, ModelProto, TypeProto, shape_inference
+
+__all__ = ["infer_types"]
+
+
+def infer_types(model: ModelProto) -> ModelProto:
+    """A copy of `model` whose `value_info` and output types say all that can be known.
+
+    What inference finds goes before what the file declares, as files often keep shapes from before an edit;
+    the declared type counts where inference finds nothing. Weights may be stripped.
+    """
+    declared = _take_declared(model.graph)
+    try:
+        # Without strict mode, a node whose inference fails only leaves its results unknown.
+        inferred = shape_inference.infer_shapes(model.SerializeToString(), data_prop=True)
+    except Exception:  # the C++ code raises several kinds; a model without shapes still imports
+        inferred = ModelProto()
+        inferred.CopyFrom(model)
+    static = all(_is_static(entry.type) for entry in inferred.graph.input)
+    _merge(inferred.graph, declared, trust=static)
+    return inferred
+
+
+def _take_declared(graph: GraphProto) -> dict[str, TypeProto]:
+    """Remove and return the declared types of intermediate values; outputs keep their element type."""
+    declared: dict[str, TypeProto] = {}
+    for entry in (*graph.value_info, *graph.output):
+        kept = TypeProto()
+        kept.CopyFrom(entry.type)
+        declared[entry.name] = kept
+    del graph.value_info[:]
+    for entry in graph.output:
+        if entry.type.HasField("tensor_type"):
+            entry.type.tensor_type.ClearField("shape")
+    return declared
+
+
+def _is_static(proto: TypeProto) -> bool:
+    tensor = proto.tensor_type
+    return proto.HasField("tensor_type") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+
+
+def _merge(graph: GraphProto, declared: dict[str, TypeProto], *, trust: bool) -> None:
+    entries = {entry.name: entry for entry in (*graph.value_info, *graph.output)}
+    for name, proto in declared.items():
+        entry = entries.get(name)
+        if entry is None:
+            entry = graph.value_info.add(name=name)
+            entry.type.CopyFrom(proto)
+        elif not entry.type.HasField("tensor_type") or not proto.HasField("tensor_type"):
+            if entry.type.WhichOneof("value") is None:
+                entry.type.CopyFrom(proto)
+        else:
+            _merge_tensor(entry.type.tensor_type, proto.tensor_type, trust=trust)
+
+
+def _merge_tensor(found: TypeProto.Tensor, declared: TypeProto.Tensor, *, trust: bool) -> None:
+    if not found.elem_type:
+        found.elem_type = declared.elem_type
+    if not declared.HasField("shape"):
+        return
+    if not found.HasField("shape"):
+        found.shape.CopyFrom(declared.shape)
+    elif trust and len(found.shape.dim) == len(declared.shape.dim):
+        for ours, theirs in zip(found.shape.dim, declared.shape.dim, strict=True):
+            if not ours.HasField("dim_value") and theirs.HasField("dim_value"):
+                ours.dim_value = theirs.dim_value

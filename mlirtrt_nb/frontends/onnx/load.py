@@ -1,0 +1,142 @@
+"""`from_onnx`: a path, bytes or a ModelProto to a Program."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import InvalidModelError, SourceError
+from ...program import Program
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+__all__ = ["from_onnx"]
+
+_NAMED_STARTS = (
+    (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "fetch it with `git lfs pull`"),
+    (b"PK\x03\x04", "a zip archive", "unpack it and load the .onnx file in it"),
+    (b"\x1f\x8b", "a gzip archive", "unpack it and load the .onnx file in it"),
+    (b"\x89HDF", "an HDF5 file", "convert the model to ONNX first"),
+    (b"ORTM", "a model in ONNX Runtime's own format", "load the .onnx file it was made from"),
+)
+
+
+def from_onnx(
+    model: str | os.PathLike[str] | bytes | memoryview | ModelProto,
+    *,
+    base_dir: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+) -> Program:
+    """Read an ONNX model into a Program of the onnx dialect.
+
+    Args:
+        model: a path, a serialised model, or a ModelProto.
+        base_dir: the folder of external weight files; a path's own folder if None.
+        name: the program's name; the file's stem or the graph's name if None.
+
+    Weights stay in the file: `Program.weights` are views of a memory map of it (and of external files).
+    Raises InvalidModelError for what is not a valid model, ExternalDataError for its weight files.
+    """
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        buffer = _map(path)
+        folder = Path(base_dir) if base_dir is not None else path.parent
+        real = path.resolve().parent if base_dir is None else None
+        return _import(buffer, str(path), name or path.stem, folder, real)
+    base = None if base_dir is None else Path(base_dir)
+    if isinstance(model, bytes | bytearray | memoryview):
+        return _import(memoryview(model), "<bytes>", name, base, None)
+    if hasattr(model, "SerializeToString"):
+        return _import(memoryview(model.SerializeToString()), "<ModelProto>", name, base, None)
+    raise SourceError(
+        f"an ONNX model is a path, bytes or a ModelProto, not {type(model).__name__}",
+    )
+
+
+def _map(path: Path) -> memoryview:
+    from .weights import map_file
+
+    if path.is_dir():
+        inside = sorted(p.name for p in path.glob("*.onnx"))
+        raise SourceError(
+            f"{path} is a folder",
+            hint=f"it holds {', '.join(inside[:3])}" if inside else "give the path of a .onnx file",
+        )
+    try:
+        return map_file(path)
+    except FileNotFoundError:
+        raise SourceError(f"no such file: {path}", hint=_near_files(path)) from None
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _near_files(path: Path) -> str | None:
+    import difflib
+
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist"
+    names = [entry.name for entry in path.parent.iterdir()]
+    near = difflib.get_close_matches(path.name, names, 3, 0.6)
+    return f"near names: {', '.join(near)}" if near else None
+
+
+def _refuse_other_formats(buffer: memoryview, source: str) -> None:
+    if not len(buffer):
+        raise InvalidModelError("the file is empty; an ONNX model was expected", where=source)
+    start = bytes(buffer[:64])
+    for magic, what, hint in _NAMED_STARTS:
+        if start.startswith(magic):
+            raise InvalidModelError(f"not an ONNX model: this is {what}", where=source, hint=hint)
+    text = start.lstrip().lower()
+    if text.startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise InvalidModelError(
+            "not an ONNX model: this is a web page", where=source, hint="the download failed; fetch it again"
+        )
+    if text.startswith((b"{", b"module", b"func.func", b"//", b"#", b"import ")):
+        raise InvalidModelError("not an ONNX model: this is text", where=source)
+
+
+def _import(
+    buffer: memoryview, source: str, name: str | None, folder: Path | None, real: Path | None
+) -> Program:
+    from torch_mlir import ir
+
+    from ...ir.context import new_context
+    from .checks import check, normalise
+    from .importer import Importer
+    from .infer import infer_types
+    from .weights import TensorReader
+    from .wire import strip
+
+    _refuse_other_formats(buffer, source)
+    try:
+        small, spans = strip(buffer)
+        model = normalise(_parse(small))
+        check(model)
+        reader = TensorReader(buffer, spans, folder, real)
+        inferred = infer_types(model)
+        weights: dict[str, np.ndarray] = {}
+        with new_context(), ir.Location.unknown():
+            module = Importer(inferred, reader, weights).module()
+    except SourceError as error:
+        error.where = error.where or source
+        raise
+    return Program(module, weights, name=name or model.graph.name or "program", source=source)
+
+
+def _parse(data: bytes) -> ModelProto:
+    from google.protobuf.message import DecodeError
+    from onnx import ModelProto
+
+    model = ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise InvalidModelError(f"not a valid ONNX model: {error}") from None
+    if not model.HasField("graph"):
+        raise InvalidModelError("not an ONNX model: it holds no graph")
+    return model
