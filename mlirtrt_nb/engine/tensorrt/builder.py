@@ -1,0 +1,124 @@
+"""`TensorRtBuilder`: builds engines through TensorRT's network API, in either flavour."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ...errors import Cancelled, EngineBuildError
+from ..base import BuildRequest, Engine, EngineReport
+from . import flavor as flavors
+from .layer_log import parse_layers, parse_memory
+from .logger import BuildLog, attach
+from .network import Encoded, encode_function, refusal_text, where
+from .profiles import add_profiles, name_dimensions
+from .progress import BuildMonitor, run_watched
+
+__all__ = ["TensorRtBuilder", "new_network", "target_config"]
+
+
+class TensorRtBuilder:
+    """An `EngineBuilder`. `kind` is the flavour: "tensorrt_rtx" or "tensorrt".
+
+    `optimization_level` is 0 to 5 (None: the library's own); `workspace_bytes` limits scratch memory.
+    """
+
+    def __init__(
+        self,
+        flavor: str = "tensorrt_rtx",
+        *,
+        optimization_level: int | None = None,
+        workspace_bytes: int | None = None,
+    ) -> None:
+        self.kind = flavor
+        self._level = optimization_level
+        self._workspace = workspace_bytes
+
+    def build(self, request: BuildRequest) -> Engine:
+        """Build the function for the target.
+
+        Raises:
+            TargetError: this machine cannot build for the target.
+            MissingDependencyError: the flavour's library is not there.
+            EngineBuildError: the builder refuses; with its own words, and the op where it names one.
+            ShapeError: a dynamic input without a usable profile.
+            Cancelled: `request.progress` returned False, or the user interrupted.
+        """
+        flavors.check_target(self.kind, request.target)
+        trt = flavors.import_tensorrt(self.kind)
+        try:
+            return self._build(trt, request)
+        except KeyboardInterrupt:
+            raise Cancelled(f"building {request.name!r} was cancelled") from None
+
+    def _build(self, trt: Any, request: BuildRequest) -> Engine:
+        start = time.perf_counter()
+        log = BuildLog()
+        logger = attach(trt, log)
+        builder = trt.Builder(logger)
+        network = new_network(trt, builder)
+        encoded = encode_function(trt, network, request.function, request.weights, log)
+        name_dimensions(network, encoded.inputs, request.function, request.profiles)
+        config = target_config(trt, builder, self.kind, request.target)
+        if self._level is not None:
+            config.builder_optimization_level = self._level
+        if self._workspace is not None:
+            config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, self._workspace)
+        add_profiles(builder, config, network, encoded.inputs, request.function, request.profiles)
+        monitor = BuildMonitor()
+        config.progress_monitor = held = monitor.attach(trt)
+        kept = (logger, held, encoded)  # all of it must outlive the builder, also in a build left behind
+
+        def work() -> Any:
+            blob = builder.build_serialized_network(network, config)
+            return blob, kept
+
+        blob, _ = run_watched(work, monitor, request.progress, request.name)
+        if blob is None:
+            raise _refused(request.name, log, encoded)
+        return Engine(
+            name=request.name,
+            kind=self.kind,
+            target=request.target,
+            blob=memoryview(blob).cast("B"),
+            inputs=encoded.inputs,
+            outputs=encoded.outputs,
+            report=_report(trt, self.kind, log, time.perf_counter() - start),
+        )
+
+
+def new_network(trt: Any, builder: Any) -> Any:
+    """An empty strongly typed network."""
+    return builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+
+
+def target_config(trt: Any, builder: Any, flavor: str, target: str) -> Any:
+    """A builder config for a target that logs the engine's layers in full."""
+    config = builder.create_builder_config()
+    config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+    if flavor == "tensorrt_rtx":
+        config.num_compute_capabilities = 1
+        config.set_compute_capability(flavors.compute_capability(trt, target), 0)
+    return config
+
+
+def _report(trt: Any, flavor: str, log: BuildLog, seconds: float) -> EngineReport:
+    memory = parse_memory(log.report)
+    return EngineReport(
+        layers=parse_layers(log.report),
+        weights_bytes=memory.weights_bytes,
+        activation_bytes=memory.activation_bytes,
+        scratch_bytes=memory.scratch_bytes,
+        build_seconds=seconds,
+        messages=tuple(log.warnings),
+        builder=flavors.version(trt, flavor),
+    )
+
+
+def _refused(name: str, log: BuildLog, encoded: Encoded) -> EngineBuildError:
+    """An error with the builder's last words, and the op whose layer they name."""
+    message = log.errors[-1] if log.errors else "the builder gave no reason"
+    named = [label for label in encoded.operations if label in message]
+    operation = encoded.operations[max(named, key=len)] if named else None
+    place = f"engine {name!r}" if operation is None else f"{where(operation)} of engine {name!r}"
+    return EngineBuildError(refusal_text(message), where=place)

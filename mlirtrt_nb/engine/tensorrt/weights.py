@@ -1,0 +1,82 @@
+"""Weights handed to the builder without copying: a pointer into the program's own arrays.
+
+The builder reads through the pointer while it builds, so the bank keeps every array alive until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch_mlir import ir
+
+from ...errors import EngineBuildError
+from ...ir import constants, dtypes
+from .types import tensorrt_type
+
+__all__ = ["WeightBank"]
+
+_ELIDED = "__elided__"
+
+
+class WeightBank:
+    """Makes `trt.Weights` from attributes; lives as long as the network that uses them."""
+
+    def __init__(self, trt: Any, table: Mapping[str, np.ndarray]) -> None:
+        self._trt = trt
+        self._table = table
+        self._kept: list[Any] = []
+
+    def weights(self, attribute: ir.Attribute) -> Any:
+        """The weights of a `dense` or `dense_resource` attribute, aliasing its bytes.
+
+        Copied only where TensorRT lays values out otherwise: splats, strided arrays and 4-bit types.
+        Raises `EngineBuildError` for a handle whose array is not in the table.
+        """
+        shaped = ir.RankedTensorType(attribute.type)  # type: ignore[attr-defined]
+        spelling = str(shaped.element_type)
+        count = int(np.prod(shaped.shape, dtype=np.int64))
+        array = np.ascontiguousarray(self._array(attribute, shaped))
+        if dtypes.by_mlir(spelling).bits == 4:
+            array = _packed(array, count)
+        self._kept.append(array)
+        address = array.__array_interface__["data"][0]
+        return self._trt.Weights(tensorrt_type(self._trt, spelling), address, count)
+
+    def integers(self, values: Sequence[int], element: str = "i64") -> Any:
+        """Weights of a few integers, for axes and shapes."""
+        array = np.array(values, dtypes.by_mlir(element).np)
+        self._kept.append(array)
+        return self._trt.Weights(
+            tensorrt_type(self._trt, element), array.__array_interface__["data"][0], array.size
+        )
+
+    def _array(self, attribute: ir.Attribute, shaped: ir.RankedTensorType) -> np.ndarray:
+        name = constants.handle_name(attribute)
+        if name is None:
+            return self._dense(attribute)
+        if name in self._table:
+            return self._table[name]
+        if name == _ELIDED:  # printed without its bytes: builds as zeros, so that such text still compiles
+            return np.zeros(shaped.shape, dtypes.by_mlir(shaped.element_type).np)
+        raise EngineBuildError(f"the weights named {name!r} are not in the program's table")
+
+    def _dense(self, attribute: ir.Attribute) -> np.ndarray:
+        self._kept.append(attribute)
+        try:
+            return np.asarray(memoryview(attribute))  # type: ignore[arg-type]
+        except (TypeError, ValueError, BufferError):  # element types without a Python buffer, and empty ones
+            return constants.value_of(attribute, {})
+
+
+def _packed(array: np.ndarray, count: int) -> np.ndarray:
+    """Two 4-bit values a byte, low nibble first. An array that has that size already is packed."""
+    flat = array.reshape(-1).view(np.uint8)
+    if flat.size == (count + 1) // 2 and count > 1:
+        return flat
+    low = flat[0::2] & 0x0F
+    packed = low.copy()
+    high = flat[1::2] & 0x0F
+    packed[: high.size] |= high << 4
+    return packed
