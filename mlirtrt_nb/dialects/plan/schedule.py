@@ -60,6 +60,7 @@ OPS = (
             Attr(
                 "peak_live_bytes", "i64", doc="The least any placement could do: bytes live at the worst step."
             ),
+            Attr("staging_bytes", "i64", optional=True, doc="The same for pinned host memory."),
             Attr("arg_attrs", "array", optional=True, doc="One dictionary per input."),
             Attr("res_attrs", "array", optional=True, doc="One dictionary per output."),
         ),
