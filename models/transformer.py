@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -40,7 +41,7 @@ class _Graph:
             self.initializers.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def op(self, op_type: str, name: str, *inputs: str, **attributes: object) -> str:
+    def op(self, op_type: str, name: str, *inputs: str, **attributes: Any) -> str:
         self.nodes.append(helper.make_node(op_type, list(inputs), [name], name=name, **attributes))
         return name
 

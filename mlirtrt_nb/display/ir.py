@@ -1,0 +1,77 @@
+"""MLIR text as highlighted HTML, bounded in lines and in line length."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from html import escape
+
+from .card import Code
+from .palette import TOKEN_ROLES
+from .style import framed
+from .units import plural
+
+__all__ = ["code_html", "cut_lines", "ir_html"]
+
+_LONGEST = 1000  # characters of one line
+
+
+def ir_html(text: str, *, limit: int = 400, label: str = "MLIR") -> str:
+    """MLIR `text` as one self-contained output of at most `limit` lines."""
+    return framed(_scroll(code_html(Code(text, limit)), label), label=label, bare=True)
+
+
+def _scroll(body: str, label: str) -> str:
+    name = escape(label, quote=True)
+    return (
+        f'<div class="mt-scroll" style="margin:0" tabindex="0" role="region" aria-label="{name}">{body}</div>'
+    )
+
+
+def code_html(code: Code) -> str:
+    """A <pre> of highlighted text, without a frame."""
+    return f"<pre>{_highlight(chr(10).join(cut_lines(code.text, code.limit)))}</pre>"
+
+
+def cut_lines(text: str, limit: int) -> list[str]:
+    """The first `limit` lines, each cut at a length that a page can take, and a line that says what is left out."""
+    lines = text.rstrip("\n").split("\n")
+    shown = [
+        line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … {len(line) - _LONGEST} more"
+        for line in lines[:limit]
+    ]
+    if len(lines) > limit:
+        shown.append(f"// … {plural(len(lines) - limit, 'more line')}")
+    return shown
+
+
+def _highlight(text: str) -> str:
+    from pygments import lex
+
+    from .lexer import MlirLexer
+
+    parts: list[str] = []
+    role, run = "", ""
+    for token, value in lex(text, MlirLexer(stripnl=False, ensurenl=False)):
+        new = _role(str(token))
+        if new != role:
+            parts.append(_span(role, run))
+            role, run = new, ""
+        run += value
+    parts.append(_span(role, run))
+    return "".join(parts)
+
+
+@lru_cache(maxsize=256)
+def _role(token: str) -> str:
+    """The colour role of a token type by its nearest listed ancestor; "" for plain text."""
+    while token:
+        if token in TOKEN_ROLES:
+            return TOKEN_ROLES[token]
+        token = token.rpartition(".")[0]
+    return ""
+
+
+def _span(role: str, text: str) -> str:
+    if not role or not text:
+        return escape(text)
+    return f'<span class="mt-{role}">{escape(text)}</span>'

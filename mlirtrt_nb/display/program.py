@@ -1,0 +1,49 @@
+"""The card of a Program: inputs, outputs, weights, what ops it has, and its IR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .card import Card, Code, Section, table_of
+from .html import card_html
+from .text import card_text
+from .units import byte_size, plural
+
+if TYPE_CHECKING:
+    from ..program import Program
+
+__all__ = ["program_card", "program_html", "program_text"]
+
+
+def program_card(program: Program) -> Card:
+    """What is shown of `program`; its text is cut, its weights are only counted."""
+    ops = program.ops
+    size = sum(array.nbytes for array in program.weights.values())
+    dialects = ops.groupby("dialect")["count"].sum().sort_values(ascending=False)
+    facts = (
+        ("inputs", "; ".join(map(str, program.inputs)) or "none"),
+        ("outputs", "; ".join(map(str, program.outputs)) or "none"),
+        ("weights", f"{byte_size(size)} in {plural(len(program.weights), 'array')}" if size else "none"),
+        ("ops", ", ".join(f"{number} {dialect}" for dialect, number in dialects.items()) or "none"),
+    )
+    return Card(
+        title=program.name,
+        subtitle=f"Program from {program.source}",
+        facts=facts,
+        sections=(
+            Section("MLIR", Code(program.text())),
+            Section("Ops by kind", table_of(ops, limit=40, bar="count"), open=False),
+        ),
+    )
+
+
+def program_html(program: Program) -> str:
+    """The card as HTML."""
+    return card_html(program_card(program))
+
+
+def program_text(program: Program, *, limit: int = 60) -> str:
+    """The card as text, with at most `limit` lines of IR."""
+    card = program_card(program)
+    code = Section("MLIR", Code(program.text(), limit))
+    return card_text(Card(card.title, card.subtitle, card.facts, card.notes, (code,)), code=True)
