@@ -1,4 +1,5 @@
-"""The `tensorrt` dialect: the public MLIR-TensorRT dialect's ops, and ops for the layers of TensorRT 11 beyond it."""
+"""The `tensorrt` dialect: the public MLIR-TensorRT dialect's ops, and ops for the layers of TensorRT 11 "
+"beyond it."""
 
 from __future__ import annotations
 

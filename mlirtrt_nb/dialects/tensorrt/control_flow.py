@@ -7,10 +7,156 @@ Inside a body, `tensorrt.iterator` gives the current iteration's slice of a tens
 
 from __future__ import annotations
 
+from torch_mlir import ir
+
+from ...ir import shapes
+from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
-from .common import TENSOR, example
+from ...ir.verifier import reject
+from .common import TENSOR, check_rank, example, front_axis
 
 __all__ = ["OPS"]
+
+# TensorRT runs none of these inside a branch or loop.
+_NOT_IN_BODIES = frozenset(
+    f"tensorrt.{name}"
+    for name in (
+        "padding",
+        "deconvolution",
+        "parametric_relu",
+        "pooling",
+        "ragged_softmax",
+        "resize_nearest",
+        "resize_linear",
+        "resize_cubic",
+    )
+)
+
+
+def _block(op: Op, number: int, terminator: str) -> tuple[list[ir.Type], list[ir.Type]]:
+    """A region's argument types, and the types of what its terminator gives on (a condition's flag left "
+    "out)."""
+    definition, operation = op.definition.regions[number], op.operation
+    assert operation is not None
+    region = operation.regions[number]
+    if len(region.blocks) != 1 or len(region.blocks[0].operations) == 0:
+        reject(op, f"{definition.name} must be one block that ends in {terminator}")
+    block = region.blocks[0]
+    last = block.operations[len(block.operations) - 1].operation
+    if last.name != terminator:
+        reject(op, f"{definition.name} ends in {last.name}; it must end in {terminator}")
+    for inner in block.operations:
+        if inner.operation.name in _NOT_IN_BODIES:
+            reject(
+                op,
+                f"{inner.operation.name} cannot stand in {definition.name}: TensorRT has it in no branch or "
+                f"loop",
+            )
+    group = "args" if terminator == "tensorrt.condition" else "results"
+    return [a.type for a in block.arguments], [v.type for v in Op.of(last).group(group)]
+
+
+def _agree(a: ir.Type, b: ir.Type) -> bool:
+    if a == b:
+        return True
+    if not (isinstance(a, ir.RankedTensorType) and isinstance(b, ir.RankedTensorType)):
+        return False
+    return shapes.same_element(a, b) and shapes.compatible(a.shape, b.shape)
+
+
+def _expect(op: Op, what: str, given: list[ir.Type], wanted: list[ir.Type]) -> None:
+    if len(given) != len(wanted) or not all(_agree(a, b) for a, b in zip(given, wanted, strict=True)):
+        listed = [", ".join(map(str, types)) or "nothing" for types in (given, wanted)]
+        reject(op, f"{what} is of types {listed[0]}; they must be {listed[1]}")
+
+
+def _result_types(op: Op) -> list[ir.Type]:
+    assert op.operation is not None
+    return [value.type for value in op.operation.results]
+
+
+def _infer_if(op: Op) -> list[ir.Type] | None:
+    if op.operation is None:
+        return None  # The branches that give the types are yet to be filled.
+    _, types = _block(op, 0, "tensorrt.yield")
+    return types
+
+
+def _verify_if(op: Op) -> None:
+    check_rank(op, "condition", 0)
+    _, first = _block(op, 0, "tensorrt.yield")
+    _, second = _block(op, 1, "tensorrt.yield")
+    _expect(op, "what falseRegion yields", second, first)
+
+
+def _verify_while(op: Op) -> None:
+    carried = [value.type for value in op.group("operands")]
+    check_rank(op, "maxIterations", 0)
+    arguments, passed = _block(op, 0, "tensorrt.condition")
+    _expect(op, "what condRegion takes", arguments, carried)
+    _expect(op, "what condRegion passes on", passed, carried)
+    arguments, yielded = _block(op, 1, "tensorrt.yield")
+    _expect(op, "what bodyRegion takes", arguments, carried)
+    _verify_outputs(op, carried, yielded)
+    if op.attr("collected") and op.operand("maxIterations") is None:
+        reject(op, f"collected = {op.attr('collected')} needs the operand maxIterations")
+
+
+def _verify_for(op: Op) -> None:
+    for name in ("lowerBound", "upperBound", "step"):
+        check_rank(op, name, 0)
+        if op.type(name) != op.type("lowerBound"):
+            reject(
+                op, f"{name} is {op.type(name)}; it must be of the type of lowerBound, {op.type('lowerBound')}"
+            )
+    carried = [value.type for value in op.group("init")]
+    arguments, yielded = _block(op, 0, "tensorrt.yield")
+    _expect(op, "what bodyRegion takes", arguments, [op.type("lowerBound"), *carried])
+    _verify_outputs(op, carried, yielded)
+
+
+def _verify_outputs(op: Op, carried: list[ir.Type], yielded: list[ir.Type]) -> None:
+    """A loop's results: the carried values, then what is collected, with one more axis."""
+    how, axes, results = op.attr("collected") or [], op.attr("collect_axes") or [], _result_types(op)
+    if any(kind not in ("kCONCATENATE", "kREVERSE") for kind in how) or len(how) != len(axes):
+        reject(op, f"collected = {how} must say kCONCATENATE or kREVERSE for each of collect_axes = {axes}")
+    if len(yielded) != len(carried) + len(how):
+        reject(
+            op,
+            f"bodyRegion yields {len(yielded)} values; it must yield {len(carried)} carried ones and "
+            f"{len(how)} that are collected",
+        )
+    _expect(op, "what bodyRegion yields", yielded[: len(carried)], carried)
+    wanted = [_with_axis(op, kind, axis) for kind, axis in zip(yielded[len(carried) :], axes, strict=True)]
+    _expect(op, "the result", results, [*carried, *wanted])
+
+
+def _with_axis(op: Op, kind: ir.Type, axis: int) -> ir.Type:
+    ranked = ir.RankedTensorType(kind)
+    shape = ranked.shape
+    if not 0 <= axis <= len(shape):
+        reject(op, f"collect_axes: {axis} is not from 0 to {len(shape)}, for values of type {ranked}")
+    shape.insert(axis, shapes.DYNAMIC)
+    return shapes.tensor(shape, ranked.element_type)
+
+
+def _infer_iterator(op: Op) -> list[ir.Type]:
+    kind = op.type("input")
+    shape = kind.shape
+    del shape[front_axis(op, kind.rank)]
+    return [shapes.tensor(shape, kind.element_type)]
+
+
+def _verify_iterator(op: Op) -> None:
+    assert op.operation is not None
+    parent = op.operation.parent
+    if parent is None or parent.operation.name not in ("tensorrt.for", "tensorrt.while"):
+        reject(op, "must stand in the body of a tensorrt.for or tensorrt.while")
+
+
+def _verify_assertion(op: Op) -> None:
+    check_rank(op, "condition", 0, 1)
+
 
 _COLLECT = (
     Attr(
@@ -46,8 +192,11 @@ OPS = (
         operands=(Operand("condition", "i1", doc="Rank 0."),),
         results=(ResultDef("results", "i1 i32 i64 f16 bf16 f32", variadic=True),),
         regions=(Region("trueRegion", "none"), Region("falseRegion", "none")),
-        assembly="`(` $condition `:` type($condition) `)` attr-dict `->` type($results) $trueRegion `else` $falseRegion",
+        assembly="`(` $condition `:` type($condition) `)` attr-dict `->` type($results) $trueRegion `else` "
+        "$falseRegion",
         traits=frozenset(),
+        infer=_infer_if,
+        verify=_verify_if,
         layer="addIfConditional",
         example=example(
             "%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>",
@@ -67,8 +216,10 @@ OPS = (
         results=(ResultDef("results", TENSOR, variadic=True),),
         regions=(Region("condRegion", "the carried values"), Region("bodyRegion", "the carried values")),
         assembly="attr-dict `(` $operands `:` type($operands) `)` "
-        "(`max` `(` $maxIterations^ `:` type($maxIterations) `)`)? `->` type($results) $condRegion `,` $bodyRegion",
+        "(`max` `(` $maxIterations^ `:` type($maxIterations) `)`)? `->` type($results) $condRegion `,` "
+        "$bodyRegion",
         traits=frozenset(),
+        verify=_verify_while,
         layer="addLoop",
         example=example(
             "%x: tensor<f32>, %n: tensor<f32>",
@@ -98,6 +249,7 @@ OPS = (
         regions=(Region("bodyRegion", "the number, then the carried values"),),
         assembly="custom<For>($lowerBound, $upperBound, $step, $init, type($results), $bodyRegion) attr-dict",
         traits=frozenset(),
+        verify=_verify_for,
         layer="addLoop",
         example=example(
             "%lb: tensor<i32>, %ub: tensor<i32>, %step: tensor<i32>, %x: tensor<4xf32>",
@@ -119,6 +271,8 @@ OPS = (
         assembly="attr-dict $input `:` type($input) `->` type($result)",
         # Not pure: its value depends on the iteration, so it must not leave the body.
         traits=frozenset(),
+        infer=_infer_iterator,
+        verify=_verify_iterator,
         layer="addIterator",
         example=example(
             "%lb: tensor<i32>, %ub: tensor<i32>, %step: tensor<i32>, %xs: tensor<8x4xf32>, %x: tensor<4xf32>",
@@ -139,6 +293,7 @@ OPS = (
         assembly="attr-dict `ins` `(` operands `:` type(operands) `)`",
         # Not pure: it must survive although nothing uses it.
         traits=frozenset(),
+        verify=_verify_assertion,
         layer="addAssertion",
         example=example(
             "%c: tensor<i1>",

@@ -2,10 +2,195 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from ...ir import shapes
+from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand
-from .common import FLOATS, INS, example
+from ...ir.verifier import reject
+from .common import FLOATS, INS, check_rank, elements_type, example
 
 __all__ = ["OPS"]
+
+_DEFAULT_PADDING = "kEXPLICIT_ROUND_DOWN"
+
+
+def _weights(op: Op, name: str) -> ir.RankedTensorType | None:
+    """The type of weights that are an operand or, under `<name>Static`, an attribute."""
+    return op.type(name) if op.operand(name) is not None else elements_type(op, f"{name}Static")
+
+
+def _spatial(op: Op, spatial: int, *names: str) -> tuple[list[int], ...]:
+    """The named attributes, each with one value per spatial dimension; an absent one is all 1."""
+    found = tuple(op.attr(name) or [1] * spatial for name in names)
+    for name, values in zip(names, found, strict=True):
+        if len(values) != spatial:
+            reject(
+                op,
+                f"{name} = {values} must have {spatial} values, one per spatial dimension of "
+                f"{op.type('input')}",
+            )
+    return found
+
+
+def _needed_kernel(op: Op, name: str) -> ir.RankedTensorType:
+    kernel, data = _weights(op, name), op.type("input")
+    if kernel is None:
+        reject(op, f"needs {name} or {name}Static")
+    if data.rank not in (4, 5) or kernel.rank != data.rank:
+        reject(op, f"input is {data} and {name} is {kernel}; both must have rank 4, or both 5")
+    return kernel
+
+
+def _infer_convolution(op: Op) -> list[ir.Type]:
+    kernel = _needed_kernel(op, "kernel")
+    data = op.type("input")
+    stride, before, after, dilation = _spatial(
+        op, data.rank - 2, "stride", "pre_padding", "post_padding", "dilation"
+    )
+    mode = op.attr("padding_mode") or _DEFAULT_PADDING
+    sizes, window = data.shape, kernel.shape
+    spatial = [
+        shapes.windowed(sizes[i + 2], window[i + 2], stride[i], before[i], after[i], dilation[i], mode)
+        for i in range(data.rank - 2)
+    ]
+    return [_placed(op, [sizes[0], window[0], *spatial], data)]
+
+
+def _infer_deconvolution(op: Op) -> list[ir.Type]:
+    kernel = _needed_kernel(op, "kernelWeights")
+    data = op.type("input")
+    stride, before, after, dilation = _spatial(
+        op, data.rank - 2, "stride", "pre_padding", "post_padding", "dilation"
+    )
+    same = (op.attr("padding_mode") or _DEFAULT_PADDING).startswith("kSAME")
+    sizes, window = data.shape, kernel.shape
+    spatial = []
+    for i in range(data.rank - 2):
+        size, extent = sizes[i + 2], window[i + 2]
+        if shapes.DYNAMIC in (size, extent):
+            spatial.append(shapes.DYNAMIC)
+        elif same:
+            spatial.append(size * stride[i])
+        else:
+            spatial.append((size - 1) * stride[i] - before[i] - after[i] + dilation[i] * (extent - 1) + 1)
+    channels = window[1] if window[1] == shapes.DYNAMIC else window[1] * op.attr("num_groups")
+    return [_placed(op, [sizes[0], channels, *spatial], data)]
+
+
+def _placed(op: Op, shape: list[int], data: ir.RankedTensorType) -> ir.Type:
+    """The result type, once it is clear that every dimension is possible."""
+    if any(d < 0 and d != shapes.DYNAMIC for d in shape):
+        reject(
+            op, f"the window does not fit: the result would have shape {shapes.text(shape)}, from input {data}"
+        )
+    return shapes.tensor(shape, data.element_type)
+
+
+def _verify_convolution(op: Op) -> None:
+    _verify_weights(op, "kernel", "bias")
+    kernel = _needed_kernel(op, "kernel")
+    _verify_channels(op, kernel, inputs=kernel.shape[1], outputs=kernel.shape[0], bias="bias")
+
+
+def _verify_deconvolution(op: Op) -> None:
+    _verify_weights(op, "kernelWeights", "biasWeights")
+    kernel = _needed_kernel(op, "kernelWeights")
+    groups, (channels, maps) = op.attr("num_groups"), kernel.shape[:2]
+    known = shapes.DYNAMIC not in (channels, maps)
+    outputs = maps * groups if known else shapes.DYNAMIC
+    inputs = channels // groups if known and groups and channels % groups == 0 else channels
+    _verify_channels(op, kernel, inputs=inputs, outputs=outputs, bias="biasWeights")
+
+
+def _verify_weights(op: Op, kernel: str, bias: str) -> None:
+    for name in (kernel, bias):
+        if op.operand(name) is not None and op.raw(f"{name}Static") is not None:
+            reject(op, f"{name} is given both as an operand and as {name}Static")
+    data, weights = op.type("input"), _needed_kernel(op, kernel)
+    if op.raw(f"{kernel}Static") is not None and not shapes.same_element(data, weights):
+        reject(op, f"{kernel}Static is {weights}; its element type must be that of input, {data}")
+    for name in ("stride", "dilation"):
+        if any(v < 1 for v in op.attr(name) or ()):
+            reject(op, f"{name} = {op.attr(name)} must be 1 or more")
+    if any(v < 0 for name in ("pre_padding", "post_padding") for v in op.attr(name)):
+        reject(
+            op,
+            f"pre_padding = {op.attr('pre_padding')} and post_padding = {op.attr('post_padding')} must not be "
+            "negative",
+        )
+
+
+def _verify_channels(op: Op, kernel: ir.RankedTensorType, *, inputs: int, outputs: int, bias: str) -> None:
+    """`inputs` are the channels that one group reads, `outputs` the result's channels."""
+    data, groups = op.type("input"), op.attr("num_groups")
+    channels = data.shape[1]
+    if groups < 1 or (outputs != shapes.DYNAMIC and outputs % groups):
+        reject(op, f"num_groups = {groups} does not divide the {outputs} output channels of kernel {kernel}")
+    if channels != shapes.DYNAMIC and inputs != shapes.DYNAMIC and channels != inputs * groups:
+        reject(
+            op,
+            f"input {data} has {channels} channels; kernel {kernel} with num_groups = {groups} needs "
+            f"{inputs * groups}",
+        )
+    kind = _weights(op, bias)
+    if kind is None:
+        return
+    if kind.rank != 1 or not shapes.compatible(kind.shape, [outputs]):
+        reject(op, f"{bias} is {kind}; it must have rank 1 and {outputs} values")
+    if not shapes.same_element(kind, data):
+        reject(op, f"{bias} is {kind}; its element type must be that of input, {data}")
+
+
+def _infer_pooling(op: Op) -> list[ir.Type]:
+    data = op.type("input")
+    check_rank(op, "input", 4, 5)
+    names = ("windowSize", "stride", "prePadding", "postPadding")
+    window, stride, before, after = _spatial(op, data.rank - 2, *names)
+    mode = op.attr("paddingMode") or _DEFAULT_PADDING
+    sizes = data.shape
+    spatial = [
+        shapes.windowed(sizes[i + 2], window[i], stride[i], before[i], after[i], 1, mode)
+        for i in range(data.rank - 2)
+    ]
+    return [_placed(op, [*sizes[:2], *spatial], data)]
+
+
+def _verify_pooling(op: Op) -> None:
+    kind = op.attr("poolingType")
+    if (op.raw("blendFactor") is not None) != (kind == "kMAX_AVERAGE_BLEND"):
+        reject(
+            op, f"blendFactor belongs to poolingType kMAX_AVERAGE_BLEND, and only to it; poolingType is {kind}"
+        )
+    if kind == "kMAX" and op.raw("averageCountExcludesPadding") is not None:
+        reject(op, "averageCountExcludesPadding does not belong to poolingType kMAX")
+    for name in ("windowSize", "stride"):
+        if any(v < 1 for v in op.attr(name)):
+            reject(op, f"{name} = {op.attr(name)} must be 1 or more")
+    if any(v < 0 for name in ("prePadding", "postPadding") for v in op.attr(name)):
+        reject(
+            op,
+            f"prePadding = {op.attr('prePadding')} and postPadding = {op.attr('postPadding')} must not be "
+            "negative",
+        )
+
+
+def _infer_padding(op: Op) -> list[ir.Type]:
+    data, before, after = op.type("input"), op.attr("prePadding"), op.attr("postPadding")
+    if data.rank < 4:
+        reject(op, f"input is {data}; it must have rank 4 or more")
+    for name, values in (("prePadding", before), ("postPadding", after)):
+        if len(values) != 2:
+            reject(op, f"{name} = {values} must have two values")
+    shape = data.shape
+    for i in (0, 1):
+        place = data.rank - 2 + i
+        if shape[place] != shapes.DYNAMIC:
+            shape[place] += before[i] + after[i]
+    return [_placed(op, shape, data)]
+
 
 _WINDOW = (
     Attr("stride", "array<i64>", doc="One value per spatial dimension."),
@@ -17,7 +202,15 @@ _WINDOW = (
 )
 
 
-def _convolution(mnemonic: str, summary: str, types: str, suffix: str, layer: str, sample: str) -> OpDef:
+def _convolution(
+    mnemonic: str,
+    summary: str,
+    types: str,
+    suffix: str,
+    layer: str,
+    rules: tuple[Callable[[Op], list[ir.Type]], Callable[[Op], None]],
+    sample: str,
+) -> OpDef:
     """convolution and deconvolution; the latter's weights are named `kernelWeights` and `biasWeights`."""
     kernel, bias = f"kernel{suffix}", f"bias{suffix}"
     return OpDef(
@@ -36,6 +229,8 @@ def _convolution(mnemonic: str, summary: str, types: str, suffix: str, layer: st
         assembly="attr-dict `in` `(` $input `:` type($input) `)` "
         f"(`{kernel}` `(` ${kernel}^ `:` type(${kernel}) `)`)? "
         f"(`{bias}` `(` ${bias}^ `:` type(${bias}) `)`)? `->` type($result)",
+        infer=rules[0],
+        verify=rules[1],
         layer=layer,
         example=sample,
     )
@@ -50,9 +245,11 @@ OPS = (
         FLOATS,
         "",
         "addConvolutionNd",
+        (_infer_convolution, _verify_convolution),
         example(
             "%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>",
-            f"%0 = tensorrt.convolution {{{_SQUARE}}} in(%x : tensor<1x3x8x8xf32>) kernel(%w : tensor<4x3x3x3xf32>) "
+            f"%0 = tensorrt.convolution {{{_SQUARE}}} in(%x : tensor<1x3x8x8xf32>) kernel(%w : "
+            f"tensor<4x3x3x3xf32>) "
             "-> tensor<1x4x8x8xf32>",
             "%0 : tensor<1x4x8x8xf32>",
         ),
@@ -63,9 +260,11 @@ OPS = (
         "i8 f16 bf16 f32",
         "Weights",
         "addDeconvolutionNd",
+        (_infer_deconvolution, _verify_deconvolution),
         example(
             "%x: tensor<1x4x8x8xf32>",
-            f"%0 = tensorrt.deconvolution {{kernelWeightsStatic = dense<1.0> : tensor<4x3x3x3xf32>, {_SQUARE}}} "
+            f"%0 = tensorrt.deconvolution {{kernelWeightsStatic = dense<1.0> : tensor<4x3x3x3xf32>, "
+            f"{_SQUARE}}} "
             "in(%x : tensor<1x4x8x8xf32>) -> tensor<1x3x8x8xf32>",
             "%0 : tensor<1x3x8x8xf32>",
         ),
@@ -85,10 +284,13 @@ OPS = (
             Attr("paddingMode", "enum:padding_mode", optional=True, doc="kEXPLICIT_ROUND_DOWN where absent."),
         ),
         assembly="attr-dict `ins` `(` $input `:` type($input) `)` `->` type($result)",
+        infer=_infer_pooling,
+        verify=_verify_pooling,
         layer="addPoolingNd",
         example=example(
             "%x: tensor<1x3x8x8xf32>",
-            "%0 = tensorrt.pooling {poolingType = #tensorrt.pooling_type<kMAX>, postPadding = array<i64: 0, 0>, "
+            "%0 = tensorrt.pooling {poolingType = #tensorrt.pooling_type<kMAX>, postPadding = array<i64: 0, "
+            "0>, "
             "prePadding = array<i64: 0, 0>, stride = array<i64: 2, 2>, windowSize = array<i64: 2, 2>} "
             "ins(%x : tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>",
             "%0 : tensor<1x3x4x4xf32>",
@@ -103,6 +305,7 @@ OPS = (
             Attr("postPadding", "array<i64>", doc="Two values."),
         ),
         assembly=INS,
+        infer=_infer_padding,
         layer="addPaddingNd",
         example=example(
             "%x: tensor<1x3x8x8xf32>",

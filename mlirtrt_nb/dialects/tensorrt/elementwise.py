@@ -2,10 +2,148 @@
 
 from __future__ import annotations
 
+from torch_mlir import ir
+
+from ...ir import shapes
+from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, ResultDef
-from .common import FLOATS, INS, SAME, TENSOR, example
+from ...ir.verifier import reject
+from .common import FLOATS, INS, SAME, TENSOR, check_same_element, elements_type, example, result_type, same_as
 
 __all__ = ["OPS"]
+
+_WITHOUT_PARAMETERS = frozenset(["kRELU", "kSIGMOID", "kTANH", "kSOFTSIGN", "kGELU_ERF", "kGELU_TANH"])
+_ALPHA_ONLY = frozenset(["kELU", "kLEAKY_RELU", "kTHRESHOLDED_RELU"])
+
+_SIGNED = frozenset(["i8", "i32", "i64", "f16", "bf16", "f32"])
+_FLOATING = frozenset(FLOATS.split())
+_UNARY_TYPES = {
+    **dict.fromkeys(["kABS", "kNEG", "kSIGN"], _SIGNED),
+    **dict.fromkeys(
+        [
+            "kCEIL",
+            "kCOS",
+            "kERF",
+            "kEXP",
+            "kFLOOR",
+            "kLOG",
+            "kRECIP",
+            "kROUND",
+            "kSIN",
+            "kSQRT",
+            "kISINF",
+            "kISNAN",
+        ],
+        _FLOATING,
+    ),
+    **dict.fromkeys(
+        ["kACOS", "kACOSH", "kASIN", "kASINH", "kATAN", "kATANH", "kCOSH", "kSINH", "kTAN"],
+        frozenset({"f16", "f32"}),
+    ),
+    "kNOT": frozenset({"i1"}),
+}
+_LOGICAL = frozenset(["kAND", "kOR", "kXOR"])
+_COMPARISONS = frozenset(["kEQUAL", "kGREATER", "kLESS"])
+
+
+def _verify_activation(op: Op) -> None:
+    kind = op.attr("activationType")
+    needs = {
+        "alpha": kind not in _WITHOUT_PARAMETERS,
+        "beta": kind not in _WITHOUT_PARAMETERS | _ALPHA_ONLY,
+    }
+    for name, needed in needs.items():
+        if needed != (op.raw(name) is not None):
+            reject(op, f"activationType {kind} {'needs' if needed else 'takes no'} {name}")
+    element = shapes.element_name(op.type("input").element_type)
+    if element in ("i32", "i64") and kind != "kRELU":
+        reject(op, f"activationType {kind} does not take {op.type('input')}; only kRELU takes {element}")
+
+
+def _infer_unary(op: Op) -> list[ir.Type]:
+    kind = op.type("input")
+    if op.attr("unaryOperation") in ("kISINF", "kISNAN"):
+        return [shapes.tensor(kind.shape, ir.IntegerType.get_signless(1, kind.context))]
+    return [kind]
+
+
+def _verify_unary(op: Op) -> None:
+    operation = op.attr("unaryOperation")
+    accepted = _UNARY_TYPES[operation]
+    if shapes.element_name(op.type("input").element_type) not in accepted:
+        wanted = ", ".join(sorted(accepted))
+        reject(op, f"unaryOperation {operation} does not take {op.type('input')}; it takes {wanted}")
+
+
+def _broadcast(op: Op, *names: str) -> list[int]:
+    kinds = [op.type(name) for name in names]
+    shape = shapes.broadcast(*(kind.shape for kind in kinds))
+    if shape is None:
+        listed = " and ".join(f"{name} {kind}" for name, kind in zip(names, kinds, strict=True))
+        reject(op, f"{listed} do not broadcast; ranks must be equal and dimensions equal or 1")
+    return shape
+
+
+def _infer_element_wise(op: Op) -> list[ir.Type]:
+    first = op.type("input1")
+    shape = _broadcast(op, "input1", "input2")
+    if op.attr("elementwiseOperation") in _COMPARISONS:
+        return [shapes.tensor(shape, ir.IntegerType.get_signless(1, first.context))]
+    return [shapes.tensor(shape, first.element_type)]
+
+
+def _verify_element_wise(op: Op) -> None:
+    check_same_element(op, "input1", "input2")
+    operation, kind = op.attr("elementwiseOperation"), op.type("input1")
+    element = shapes.element_name(kind.element_type)
+    if (operation in _LOGICAL) != (element == "i1"):
+        wanted = "takes i1 only" if operation in _LOGICAL else "does not take i1"
+        reject(op, f"elementwiseOperation {operation} {wanted}; input1 is {kind}")
+    if operation == "kPOW" and element in ("i8", "i32", "i64"):
+        reject(op, f"elementwiseOperation kPOW takes floats only; input1 is {kind}")
+
+
+def _infer_select(op: Op) -> list[ir.Type]:
+    shape = _broadcast(op, "condition", "thenInput", "elseInput")
+    return [shapes.tensor(shape, op.type("thenInput").element_type)]
+
+
+def _verify_select(op: Op) -> None:
+    check_same_element(op, "thenInput", "elseInput")
+    if shapes.element_name(op.type("thenInput").element_type) == "i8":
+        reject(op, f"thenInput is {op.type('thenInput')}; TensorRT's select does not take i8")
+
+
+def _verify_parametric_relu(op: Op) -> None:
+    check_same_element(op, "input", "slope")
+    data, slope = op.type("input"), op.type("slope")
+    fits = data.rank == slope.rank and all(
+        s in (1, shapes.DYNAMIC, d) or d == shapes.DYNAMIC for d, s in zip(data.shape, slope.shape, strict=True)
+    )
+    if not fits:
+        reject(op, f"slope is {slope}; each dimension must be 1 or that of the input, {data}")
+
+
+def _verify_scale(op: Op) -> None:
+    kind, mode, axis = op.type("input"), op.attr("mode"), op.attr("channelAxis")
+    if kind.rank < 3:
+        reject(op, f"input is {kind}; it must have rank 3 or more")
+    if not 0 <= axis < kind.rank:
+        reject(op, f"channelAxis = {axis} is not a dimension of {kind}")
+    expected = {"kUNIFORM": 1, "kCHANNEL": kind.shape[axis], "kELEMENTWISE": shapes.volume(kind.shape)}[mode]
+    for name in ("shift", "scale", "power"):
+        weights = elements_type(op, name)
+        if weights is None or expected in (None, shapes.DYNAMIC):
+            continue
+        if shapes.volume(weights.shape) != expected:
+            reject(op, f"{name} is {weights}; mode {mode} needs {expected} values for {kind}")
+
+
+def _verify_cast(op: Op) -> None:
+    source, target = op.type("input"), result_type(op)
+    if not shapes.compatible(source.shape, target.shape):
+        reject(op, f"result is {target}; it must have the shape of input, {source}")
+
 
 _CAST = "attr-dict $input `:` type($input) `to` type($result)"
 
@@ -20,10 +158,13 @@ OPS = (
             Attr("beta", "f32", optional=True, doc="Second parameter, for the functions that have one."),
         ),
         assembly=SAME,
+        infer=same_as("input"),
+        verify=_verify_activation,
         layer="addActivation",
         example=example(
             "%x: tensor<2x3xf32>",
-            "%0 = tensorrt.activation {activationType = #tensorrt.activation_type<kLEAKY_RELU>, alpha = 0.01 : f32} "
+            "%0 = tensorrt.activation {activationType = #tensorrt.activation_type<kLEAKY_RELU>, alpha = "
+            "0.01 : f32} "
             "%x : tensor<2x3xf32>",
             "%0 : tensor<2x3xf32>",
         ),
@@ -34,6 +175,8 @@ OPS = (
         operands=(Operand("input", TENSOR),),
         attrs=(Attr("unaryOperation", "enum:unary_operation", doc="The function."),),
         assembly=SAME,
+        infer=_infer_unary,
+        verify=_verify_unary,
         layer="addUnary",
         example=example(
             "%x: tensor<2x3xf32>",
@@ -47,6 +190,8 @@ OPS = (
         operands=(Operand("input1", TENSOR), Operand("input2", TENSOR)),
         attrs=(Attr("elementwiseOperation", "enum:element_wise_operation", doc="The function."),),
         assembly="attr-dict $elementwiseOperation `(` operands `:` type(operands) `)` `->` type(results)",
+        infer=_infer_element_wise,
+        verify=_verify_element_wise,
         layer="addElementWise",
         example=example(
             "%x: tensor<2x3xf32>, %y: tensor<1x3xf32>",
@@ -63,6 +208,8 @@ OPS = (
             Operand("elseInput", TENSOR),
         ),
         assembly=INS,
+        infer=_infer_select,
+        verify=_verify_select,
         layer="addSelect",
         example=example(
             "%c: tensor<2x3xi1>, %x: tensor<2x3xf32>, %y: tensor<1x1xf32>",
@@ -79,6 +226,8 @@ OPS = (
             Operand("slope", "i8 f16 bf16 f32", doc="Broadcast to the input."),
         ),
         assembly=INS,
+        infer=same_as("input"),
+        verify=_verify_parametric_relu,
         layer="addParametricReLU",
         example=example(
             "%x: tensor<2x3xf32>, %s: tensor<1x3xf32>",
@@ -98,6 +247,8 @@ OPS = (
             Attr("power", "elements", optional=True, doc="1 where absent."),
         ),
         assembly=SAME,
+        infer=same_as("input"),
+        verify=_verify_scale,
         layer="addScaleNd",
         example=example(
             "%x: tensor<1x3x4x4xf32>",
@@ -112,6 +263,7 @@ OPS = (
         operands=(Operand("input", f"{TENSOR} ui8"),),
         results=(ResultDef("result", f"{TENSOR} ui8"),),
         assembly=_CAST,
+        verify=_verify_cast,
         layer="addCast",
         example=example(
             "%x: tensor<2x3xf32>",
@@ -125,6 +277,7 @@ OPS = (
         operands=(Operand("input", "i1 ui8 i8 i32 f16 bf16 f32"),),
         results=(ResultDef("result", "i1 ui8 i8 i32 f16 bf16 f32"),),
         assembly=_CAST,
+        verify=_verify_cast,
         layer="addIdentity",
         example=example(
             "%x: tensor<2x3xf32>",

@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+from torch_mlir import ir
+
+from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
+from ...ir.verifier import reject
 from .common import TENSOR, example
 
 __all__ = ["OPS"]
+
+
+def _verify_opaque_plugin(op: Op) -> None:
+    if op.raw("creator_func") is not None and op.raw("dso_path") is None:
+        reject(op, f"creator_func = {op.attr('creator_func')} needs dso_path, the library that holds it")
+    operation = op.operation
+    if operation is None or not operation.regions[0].blocks:
+        return
+    block = operation.regions[0].blocks[0]
+    dims = sum(ir.RankedTensorType(value.type).rank for value in op.group("inputs"))
+    if len(block.arguments) != dims or any(str(a.type) != "i64" for a in block.arguments):
+        reject(
+            op,
+            f"shapes_region has {len(block.arguments)} arguments; it must have {dims} of type i64, one per "
+            "input dimension",
+        )
+    wanted = sum(ir.RankedTensorType(value.type).rank for value in operation.results)
+    given = list(block.operations[len(block.operations) - 1].operands)
+    if len(given) != wanted or any(str(value.type) != "i64" for value in given):
+        reject(
+            op,
+            f"shapes_region yields {len(given)} values; it must yield {wanted} of type i64, one per result "
+            "dimension",
+        )
+
+
+def _verify_dist_collective(op: Op) -> None:
+    operation = op.attr("collectiveOperation")
+    if ("REDUCE" in operation) != (op.raw("reduceOperation") is not None):
+        reject(op, f"reduceOperation belongs to the reducing operations, and only to them; this is {operation}")
+
 
 OPS = (
     OpDef(
@@ -30,6 +65,7 @@ OPS = (
             ),
         ),
         assembly="attr-dict `(` ($inputs^)? `)` `:` functional-type($inputs, $results) ($shapes_region^)?",
+        verify=_verify_opaque_plugin,
         layer="addPluginV3",
         example=example(
             "%x: tensor<2x3xf32>",
@@ -50,10 +86,12 @@ OPS = (
         ),
         assembly="$collectiveOperation $input attr-dict `:` type($input) `->` type($result)",
         traits=frozenset(),
+        verify=_verify_dist_collective,
         layer="addDistCollective",
         example=example(
             "%x: tensor<2x3xf32>",
-            "%0 = tensorrt.dist_collective <kALL_REDUCE> %x {reduceOperation = #tensorrt.reduce_operation<kSUM>} : "
+            "%0 = tensorrt.dist_collective <kALL_REDUCE> %x {reduceOperation = "
+            "#tensorrt.reduce_operation<kSUM>} : "
             "tensor<2x3xf32> -> tensor<2x3xf32>",
             "%0 : tensor<2x3xf32>",
         ),

@@ -2,9 +2,57 @@
 
 from __future__ import annotations
 
+from torch_mlir import ir
+from torch_mlir.dialects import func
+
+from ...ir import shapes
+from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
+from ...ir.symbols import lookup
+from ...ir.verifier import reject
 
 __all__ = ["OPS"]
+
+
+def _callee(op: Op) -> func.FuncOp:
+    root = op.operation
+    assert root is not None
+    while root.parent is not None:
+        root = root.parent.operation
+    try:
+        return lookup(root.opview, op.attr("callee"))
+    except KeyError:
+        reject(op, f"callee @{op.attr('callee').replace('::', '::@')} is not a function of this module")
+
+
+def _verify_call(op: Op) -> None:
+    assert op.operation is not None
+    kind = _callee(op).type
+    results = [value.type for value in op.operation.results]
+    _check_types(op, "inputs", [value.type for value in op.group("inputs")], list(kind.inputs))
+    if op.name == "tensorrt.call":
+        _check_types(op, "outputs", [value.type for value in op.group("outputs")], list(kind.results))
+        if not results:
+            return
+    _check_types(op, "results", results, list(kind.results))
+
+
+def _check_types(op: Op, what: str, given: list[ir.Type], wanted: list[ir.Type]) -> None:
+    callee = op.attr("callee")
+    if len(given) != len(wanted):
+        reject(op, f"has {len(given)} {what}; callee @{callee} has {len(wanted)}")
+    for number, (have, want) in enumerate(zip(given, wanted, strict=True)):
+        if not _fits(have, want):
+            reject(op, f"{what}: number {number} is {have}; callee @{callee} has {want}")
+
+
+def _fits(a: ir.Type, b: ir.Type) -> bool:
+    if a == b:
+        return True
+    if not (isinstance(a, ir.ShapedType) and isinstance(b, ir.ShapedType)):
+        return False
+    return a.element_type == b.element_type and shapes.compatible(a.shape, b.shape)
+
 
 _CALL_ATTRS = (
     Attr("callee", "symbol", doc="The engine function, `@engines::@name`."),
@@ -34,6 +82,7 @@ OPS = (
         assembly="$callee `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outputs `:` type($outputs) `)` "
         "attr-dict (`->` type($results)^)?",
         traits=frozenset(),
+        verify=_verify_call,
     ),
     OpDef(
         "tensorrt.call_alloc",
@@ -43,5 +92,6 @@ OPS = (
         results=(ResultDef("results", variadic=True),),
         assembly="$callee `(` ($inputs^ `:` type($inputs))? `)` attr-dict (`->` type($results)^)?",
         traits=frozenset(),
+        verify=_verify_call,
     ),
 )

@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
+from torch_mlir import ir
+
+from ...ir import shapes
+from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, ResultDef
-from .common import FLOATS, INS, example
+from ...ir.verifier import reject
+from .common import FLOATS, INS, check_rank, check_same_element, example
 
 __all__ = ["OPS"]
+
+_MOST_BOXES = 5000
+
+
+def _infer_nms(op: Op) -> list[ir.Type]:
+    index = ir.IntegerType.get_signless(32, op.type("boxes").context)
+    return [shapes.tensor([shapes.DYNAMIC, 3], index), shapes.tensor([], index)]
+
+
+def _verify_nms(op: Op) -> None:
+    boxes, scores = op.type("boxes"), op.type("scores")
+    check_same_element(op, "boxes", "scores")
+    check_rank(op, "boxes", 3, 4)
+    check_rank(op, "scores", 3)
+    for name in ("maxOutputBoxesPerClass", "iouThreshold", "scoreThreshold"):
+        check_rank(op, name, 0)
+    wanted = [*scores.shape[: boxes.rank - 1], 4]
+    if not shapes.compatible(boxes.shape, wanted):
+        reject(op, f"boxes is {boxes}; for scores {scores} it must be {shapes.text(wanted)}")
+    limit = op.attr("topKBoxLimit")
+    if limit is not None and not 0 < limit <= _MOST_BOXES:
+        reject(op, f"topKBoxLimit = {limit} must be from 1 to {_MOST_BOXES}")
+
+
+def _infer_grid_sample(op: Op) -> list[ir.Type]:
+    data, grid = op.type("input"), op.type("grid")
+    if data.rank not in (4, 5) or grid.rank != data.rank:
+        reject(op, f"input is {data} and grid is {grid}; both must have rank 4, or both 5")
+    batch = shapes.broadcast(data.shape[:1], grid.shape[:1])
+    if batch is None or not shapes.compatible(grid.shape[-1:], [data.rank - 2]):
+        reject(op, f"grid is {grid}; it needs the input's batch and {data.rank - 2} coordinates, for {data}")
+    return [shapes.tensor([*batch, data.shape[1], *grid.shape[1:-1]], data.element_type)]
+
+
+def _verify_grid_sample(op: Op) -> None:
+    check_same_element(op, "input", "grid")
+    if op.attr("sampleMode") not in ("kCLAMP", "kFILL", "kREFLECT"):
+        reject(op, f"sampleMode = {op.attr('sampleMode')} must be kCLAMP, kFILL or kREFLECT")
+
 
 OPS = (
     OpDef(
@@ -34,6 +78,8 @@ OPS = (
         "type($scores) `,` type($maxOutputBoxesPerClass) `)` "
         "(`iou` `(` $iouThreshold^ `:` type($iouThreshold) `)`)? "
         "(`score` `(` $scoreThreshold^ `:` type($scoreThreshold) `)`)? `->` type(results)",
+        infer=_infer_nms,
+        verify=_verify_nms,
         layer="addNMS",
         example=example(
             "%b: tensor<1x10x4xf32>, %s: tensor<1x10x3xf32>, %m: tensor<i32>",
@@ -59,10 +105,13 @@ OPS = (
             Attr("sampleMode", "enum:slice_mode", default="kFILL", doc="What stands outside the input."),
         ),
         assembly=INS,
+        infer=_infer_grid_sample,
+        verify=_verify_grid_sample,
         layer="addGridSample",
         example=example(
             "%x: tensor<1x3x8x8xf32>, %g: tensor<1x4x4x2xf32>",
-            "%0 = tensorrt.grid_sample ins(%x, %g : tensor<1x3x8x8xf32>, tensor<1x4x4x2xf32>) -> tensor<1x3x4x4xf32>",
+            "%0 = tensorrt.grid_sample ins(%x, %g : tensor<1x3x8x8xf32>, tensor<1x4x4x2xf32>) -> "
+            "tensor<1x3x4x4xf32>",
             "%0 : tensor<1x3x4x4xf32>",
         ),
     ),

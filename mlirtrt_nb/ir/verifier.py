@@ -1,0 +1,154 @@
+"""Checks ops against their definitions: operands, attributes, inferred types, then the op's own rules.
+
+MLIR's verifier sees only IRDL's counts, so that verifying after each pass stays cheap. This one runs at
+stage boundaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NoReturn
+
+from torch_mlir import ir
+
+from ..errors import VerificationError
+from . import shapes
+from .builder import Op
+from .context import definition, definitions
+from .opdef import Attr, Operand, ResultDef
+
+__all__ = ["errors_of", "reject", "verify_op"]
+
+# An index result may be of either width: the builder has a setting for it, and inference gives the first.
+_EITHER_WIDTH = "i32 i64"
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "i1": (ir.BoolAttr,),
+    "str": (ir.StringAttr,),
+    "unit": (ir.UnitAttr,),
+    "array<i32>": (ir.DenseI32ArrayAttr,),
+    "array<i64>": (ir.DenseI64ArrayAttr,),
+    "array<f32>": (ir.DenseF32ArrayAttr,),
+    "affine_map": (ir.AffineMapAttr,),
+    "symbol": (ir.SymbolRefAttr, ir.FlatSymbolRefAttr),
+    "type": (ir.TypeAttr,),
+    "dict": (ir.DictAttr,),
+    "array": (ir.ArrayAttr,),
+}
+
+
+def reject(op: Op, message: str) -> NoReturn:
+    """Raise `VerificationError` with the op's name before `message` and its location, where it has one."""
+    where = str(op.operation.location) if op.operation is not None else None
+    raise VerificationError(f"{op.definition.display_name or op.name}: {message}", where=where)
+
+
+def errors_of(root: ir.Operation | ir.OpView) -> list[VerificationError]:
+    """Every broken rule of the package's ops in `root`, at most one per op, in program order."""
+    found = []
+    for operation in _walk(root.operation):
+        if definition(operation.name) is not None:
+            try:
+                verify_op(operation)
+            except VerificationError as error:
+                found.append(error)
+    return found
+
+
+def _walk(operation: ir.Operation) -> Iterator[ir.Operation]:
+    yield operation
+    for region in operation.regions:
+        for block in region:
+            for child in block.operations:
+                yield from _walk(child.operation)
+
+
+def verify_op(operation: ir.Operation | ir.OpView) -> None:
+    """Raise `VerificationError` for the first rule that an op of the package's dialects breaks."""
+    op = Op.of(operation)
+    for operand in op.definition.operands:
+        _check_operand(op, operand)
+    for attr in op.definition.attrs:
+        _check_attribute(op, attr)
+    if op.definition.verify is not None:
+        op.definition.verify(op)
+    _check_results(op, list(operation.operation.results))
+
+
+@cache
+def _accepted(types: str) -> frozenset[str]:
+    return frozenset(types.split())
+
+
+def _check_operand(op: Op, operand: Operand) -> None:
+    if operand.types == "any":
+        return
+    for value in op.group(operand.name):
+        _check_element(op, operand.name, operand.types, value.type)
+
+
+def _check_element(op: Op, name: str, types: str, kind: ir.Type) -> None:
+    if not isinstance(kind, ir.RankedTensorType):
+        reject(op, f"{name} is {kind}; it must be a ranked tensor")
+    if kind.rank > 8:
+        reject(op, f"{name} has rank {kind.rank}; TensorRT takes at most 8 dimensions")
+    if shapes.element_name(kind.element_type) not in _accepted(types):
+        reject(op, f"{name} is {kind}; its element type must be one of {types.replace(' ', ', ')}")
+
+
+def _check_attribute(op: Op, attr: Attr) -> None:
+    found = op.raw(attr.name)
+    if found is None:
+        if not attr.optional and attr.default is None:
+            reject(op, f"needs the attribute {attr.name} ({attr.kind})")
+        return
+    if not _is_of(op.definition.dialect, found, attr.kind):
+        reject(op, f"{attr.name} = {found} is not of kind {attr.kind}")
+
+
+def _is_of(dialect: str, attribute: ir.Attribute, kind: str) -> bool:
+    if kind in _KINDS:
+        return isinstance(attribute, _KINDS[kind])
+    if kind in ("i32", "i64", "si64", "ui32"):
+        return isinstance(attribute, ir.IntegerAttr) and str(attribute.type) == kind
+    if kind in ("f32", "f64"):
+        return isinstance(attribute, ir.FloatAttr) and str(attribute.type) == kind
+    if kind == "elements":
+        return isinstance(attribute.type, ir.RankedTensorType)  # type: ignore[attr-defined]
+    if kind.startswith("enum:"):
+        return _is_enum_value(dialect, kind[5:], attribute)
+    return True
+
+
+def _is_enum_value(dialect: str, mnemonic: str, attribute: ir.Attribute) -> bool:
+    enum = definitions()[dialect].enums[mnemonic]
+    return str(attribute) in _spellings(dialect, mnemonic, enum.values)
+
+
+@cache
+def _spellings(dialect: str, mnemonic: str, values: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(f'#{dialect}.{mnemonic}<"{value}">' for value in values)
+
+
+def _check_results(op: Op, results: list[ir.Value]) -> None:
+    inferred = op.definition.infer(op) if op.definition.infer else None
+    if inferred is not None and len(inferred) != len(results):
+        reject(op, f"has {len(results)} results; {len(inferred)} are inferred")
+    for number, value in enumerate(results):
+        declared = op.definition.results[min(number, len(op.definition.results) - 1)]
+        if declared.types != "any":
+            _check_element(op, declared.name, declared.types, value.type)
+        if inferred is not None:
+            _check_inferred(op, declared, value.type, inferred[number])
+
+
+def _check_inferred(op: Op, declared: ResultDef, given: ir.Type, inferred: ir.Type) -> None:
+    if given == inferred:
+        return
+    if not (isinstance(given, ir.RankedTensorType) and isinstance(inferred, ir.RankedTensorType)):
+        reject(op, f"{declared.name} is declared {given} but inferred {inferred}")
+    same_element = declared.types == _EITHER_WIDTH or given.element_type == inferred.element_type
+    if same_element and shapes.compatible(given.shape, inferred.shape):
+        return
+    reject(op, f"{declared.name} is declared {given} but inferred {inferred}")
