@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch_mlir import ir
     from torch_mlir.dialects.builtin import ModuleOp
 
@@ -57,6 +58,28 @@ class Program:
     @property
     def context(self) -> ir.Context:
         return self.module.context
+
+    @property
+    def inputs(self) -> list[TensorSpec]:
+        """The inputs of the entry function. A shape of `("...",)` is one whose rank is not known."""
+        return self._signature()[0]
+
+    @property
+    def outputs(self) -> list[TensorSpec]:
+        """The outputs of the entry function, as `inputs`."""
+        return self._signature()[1]
+
+    def _signature(self) -> tuple[list[TensorSpec], ...]:
+        from .ir.inspect import signature
+
+        return tuple([TensorSpec(*entry) for entry in side] for side in signature(self.module.operation))
+
+    @property
+    def ops(self) -> pd.DataFrame:
+        """One row per kind of op, most frequent first: op, dialect, count."""
+        from .ir.inspect import op_table
+
+        return op_table(self.module.operation)
 
     def clone(self) -> Program:
         """A copy whose IR can be changed; the context and the weight arrays are shared, not copied."""

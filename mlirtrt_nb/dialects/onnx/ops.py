@@ -27,7 +27,7 @@ __all__ = [
 
 def is_absent(value: ir.Value) -> bool:
     """Whether `value` stands for an optional input or output that is not there."""
-    return ir.NoneType.isinstance(value.type)
+    return isinstance(value.type, ir.NoneType)
 
 
 def absent(*, loc: ir.Location | None = None, ip: ir.InsertionPoint | None = None) -> ir.Value:
@@ -114,10 +114,10 @@ def constant(
 
 def is_constant(value: ir.Value) -> bool:
     """Whether `value` is the result of an `onnx.constant` that holds numbers."""
-    if not ir.OpResult.isinstance(value):
+    if not isinstance(value, ir.OpResult):
         return False
     owner = ir.OpResult(value).owner
-    return owner.name == "onnx.constant" and not ir.ArrayAttr.isinstance(owner.attributes["value"])
+    return owner.name == "onnx.constant" and not isinstance(owner.attributes["value"], ir.ArrayAttr)
 
 
 def constant_value(value: ir.Value, weights: MutableMapping[str, np.ndarray]) -> np.ndarray | None:

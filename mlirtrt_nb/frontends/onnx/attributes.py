@@ -29,7 +29,7 @@ class AttributeMaker:
         self._f32 = ir.F32Type.get()
 
     def plain(self, attribute: AttributeProto) -> ir.Attribute | None:
-        """The attribute of a number, string, or list of them; None for one that holds a tensor, graph or type."""
+        """The attribute of a number, string, or list of them; None for a tensor, graph or type."""
         kind = attribute.type
         value: Any
         if kind == _A.INT:

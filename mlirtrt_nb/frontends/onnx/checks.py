@@ -23,6 +23,7 @@ _GRAPH_KINDS: Final = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 _RUNNABLE: Final = re.compile(r"com\.microsoft(\..+)?|com\.ms\.internal\.nhwc|ai\.onnx(\..+)?")
 # What the checker refuses and every runtime takes.
 _HARMLESS: Final = re.compile(r"Field 'shape' of '?type'? is required but missing|is required to be non-empty")
+_NO_NAMES: Final = ("", "?", "-1", "None")
 _MESSAGE_LENGTH: Final = 300
 
 
@@ -41,7 +42,12 @@ def normalise(model: ModelProto) -> ModelProto:
     if model.functions:
         from onnx import inliner
 
-        model = inliner.inline_local_functions(model)
+        try:
+            model = inliner.inline_local_functions(model)
+        except Exception as error:  # the C++ code raises several kinds
+            raise InvalidModelError(
+                f"the model's local functions cannot be inlined: {_short(str(error))}"
+            ) from None
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializer}
     constants |= {sparse.values.name for sparse in graph.sparse_initializer}
@@ -49,6 +55,11 @@ def normalise(model: ModelProto) -> ModelProto:
         kept = [entry for entry in graph.input if entry.name not in constants]
         del graph.input[:]
         graph.input.extend(kept)
+    for entry in graph.input:
+        for dim in entry.type.tensor_type.shape.dim:
+            # Some exporters write these for "not known"; as names they would tie dimensions together.
+            if dim.HasField("dim_param") and dim.dim_param in _NO_NAMES:
+                dim.ClearField("value")
     model.ir_version = max(model.ir_version, 4)
     graph.name = graph.name or "main"
     if not model.opset_import:
@@ -147,7 +158,6 @@ class _Scope:
 
     def _walk(self, nodes: Sequence[NodeProto]) -> bool:
         """Check each node and its subgraphs; False at the first that reads what is not made yet."""
-        seen = 0
         for node in nodes:
             if any(name and not self.sees(name) for name in node.input):
                 return False
@@ -158,7 +168,6 @@ class _Scope:
             for graph in graphs:
                 _Scope(graph, self.imports, self).check()
             self.known.update(node.output)
-            seen += 1
         return True
 
     def _ordered(self, producers: dict[str, int]) -> list[NodeProto]:

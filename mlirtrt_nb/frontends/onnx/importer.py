@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, defs
 from torch_mlir import ir
-from torch_mlir.dialects import func
+from torch_mlir.dialects import builtin, func
 
 from ...dialects.onnx.schemas import attribute_defaults, op_name
 from ...errors import InvalidModelError
@@ -88,10 +88,11 @@ class Importer:
         # Types by name, innermost graph last; values likewise.
         self._type_scopes: list[dict[str, TypeProto]] = []
         self._scopes: list[dict[str, ir.Value]] = []
+        self._read: list[set[str]] = []
 
-    def module(self) -> ir.Module:
+    def module(self) -> builtin.ModuleOp:
         """The module, with the graph as `func.func @main`."""
-        module = ir.Module.create()
+        module = builtin.ModuleOp()
         graph = self._model.graph
         self._push(graph)
         inputs = [self._types.of(entry.type) for entry in graph.input]
@@ -125,8 +126,10 @@ class Importer:
         entries = chain(graph.input, graph.value_info, graph.output)
         self._type_scopes.append({entry.name: entry.type for entry in entries})
         self._scopes.append({})
+        self._read.append(set(_read_names(graph)))
 
     def _pop(self) -> None:
+        self._read.pop()
         self._type_scopes.pop()
         self._scopes.pop()
 
@@ -151,7 +154,7 @@ class Importer:
 
     def _graph(self, graph: GraphProto) -> None:
         """The graph's constants and nodes at the insertion point."""
-        used = set(_read_names(graph))
+        used = self._read[-1]
         for tensor in graph.initializer:
             if tensor.name in used:
                 self._constant(tensor.name, self._reader.array(tensor), tensor.name)
@@ -232,6 +235,10 @@ class Importer:
         known = self._type_scopes[-1]
         none, of = self._types.none, self._types.of
         results = [of(known.get(name)) if name else none for name in node.output]
+        if not shape.variadic_results:
+            # An optional output that nobody reads counts as absent: a Dropout's mask, a MaxPool's indices.
+            read = self._read[-1]
+            results[1:] = [t if n in read else none for t, n in zip(results[1:], node.output[1:], strict=True)]
         missing = shape.fixed_results - len(results)
         if missing > 0:
             results += [none] * missing
@@ -248,7 +255,7 @@ class Importer:
         if found is None:
             if count - fixed > VARIADIC_SLOTS:
                 raise InvalidModelError(
-                    f"{describe(node)} has {count} inputs or outputs; at most {VARIADIC_SLOTS + fixed} can be held"
+                    f"{describe(node)} has {count} inputs or outputs; at most {VARIADIC_SLOTS + fixed} fit"
                 )
             sizes = [1] * count + [0] * (VARIADIC_SLOTS + fixed - count)
             found = self._segments[fixed, count] = ir.DenseI32ArrayAttr.get(sizes)

@@ -27,7 +27,7 @@ def argument_types(op: ir.Operation, region: str, declared: Sequence[ir.Type]) -
     operands = list(op.operands)
     scanned = _scanned_from(op, len(types))
     for index in range(_FIXED.get(op.name, len(types)), len(types)):
-        if ir.RankedTensorType.isinstance(types[index]) or index >= len(operands):
+        if isinstance(types[index], ir.RankedTensorType) or index >= len(operands):
             continue
         types[index] = _of_operand(op, operands[index].type, types[index], index >= scanned)
     return types
@@ -44,7 +44,7 @@ def _of_operand(op: ir.Operation, operand: ir.Type, declared: ir.Type, scanned: 
         text = str(operand)
         inside = text.removeprefix("!onnx.seq<").removesuffix(">")
         return ir.Type.parse(inside) if inside != text else operand
-    if not ir.RankedTensorType.isinstance(operand):
+    if not isinstance(operand, ir.RankedTensorType):
         return declared if "!onnx.any" not in str(declared) else operand
     ranked = ir.RankedTensorType(operand)
     if scanned and "scan_input_axes" not in op.attributes and ranked.rank:

@@ -110,7 +110,7 @@ class TensorReader:
             return self._files[location]
         if self._folder is None:
             raise ExternalDataError(
-                f"tensor {tensor!r} lies in the external file {location!r}, and the model came without a folder",
+                f"tensor {tensor!r} lies in the file {location!r}, and the model came without a folder",
                 hint="pass base_dir=, the folder that holds the file",
             )
         posix = PurePosixPath(location.replace("\\", "/"))

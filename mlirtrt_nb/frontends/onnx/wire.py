@@ -56,8 +56,8 @@ def span_index(location: str) -> int | None:
 def strip(buffer: memoryview, *, large: int = LARGE_BYTES) -> tuple[bytes, list[Span]]:
     """Split a serialised ModelProto into a small one and the places of its large tensors.
 
-    The n-th span belongs to the tensor whose external location is `location(n)`. Raises InvalidModelError where the
-    bytes are not well-formed or end early.
+    The n-th span belongs to the tensor whose external location is `location(n)`. Raises InvalidModelError
+    where the bytes are not well-formed or end early.
     """
     walker = _Walker(buffer, large)
     pieces = walker.message(0, len(buffer), "model", 0)

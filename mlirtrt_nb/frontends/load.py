@@ -1,0 +1,93 @@
+"""`load`: picks the frontend by what it is given."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import SourceError
+from ..program import Program
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+__all__ = ["SUPPORTED", "load"]
+
+SUPPORTED = "a .onnx file, its bytes or a ModelProto; a .mlir or .stablehlo file, or MLIR text"
+
+_TEXT_SUFFIXES = (".mlir", ".stablehlo")
+_BYTECODE = b"ML\xefR"
+
+
+def load(source: str | os.PathLike[str] | bytes | ModelProto | Any, *, name: str | None = None) -> Program:
+    """Read a program from whatever `source` is.
+
+    Args:
+        source: the path of a .onnx, .mlir or .stablehlo file; the bytes of an ONNX model; an
+            `onnx.ModelProto`; MLIR text.
+        name: the program's name; by default the file's stem or the graph's name.
+
+    Raises SourceError, or one of its kinds, for what cannot be read.
+    """
+    if isinstance(source, Program):
+        return source
+    if isinstance(source, str) and _is_text(source):
+        return _text(source, "<text>", name)
+    if isinstance(source, str | os.PathLike):
+        return _file(Path(source), name)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _bytes(source, name)
+    if type(source).__name__ == "ModelProto":
+        from .onnx import from_onnx
+
+        return from_onnx(source, name=name)
+    kind = f"{type(source).__module__}.{type(source).__qualname__}"
+    raise SourceError(f"cannot load a program from a {kind}", hint=f"load takes {SUPPORTED}")
+
+
+def _is_text(source: str) -> bool:
+    """Whether a string is a program rather than a path."""
+    looks = source.lstrip().startswith(("module", "func.func", "//", "#")) and "{" in source
+    return "\n" in source or looks
+
+
+def _file(path: Path, name: str | None) -> Program:
+    suffix = path.suffix.lower()
+    if suffix == ".onnx" or (suffix not in _TEXT_SUFFIXES and (not path.is_file() or _looks_like_onnx(path))):
+        from .onnx import from_onnx
+
+        return from_onnx(path, name=name)
+    if suffix in _TEXT_SUFFIXES:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise SourceError(f"no such file: {path}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise SourceError(f"cannot read {path}: {error}") from None
+        return _text(text, str(path), name or path.stem)
+    raise SourceError(f"cannot load {path}: {suffix or 'no'} file type", hint=f"load takes {SUPPORTED}")
+
+
+def _looks_like_onnx(path: Path) -> bool:
+    """A ModelProto starts with its ir_version (field 1, a varint), whatever its file is called."""
+    with open(path, "rb") as handle:
+        return handle.read(1) == b"\x08"
+
+
+def _bytes(source: bytes | bytearray | memoryview, name: str | None) -> Program:
+    start = bytes(source[:4])
+    if start.startswith(_BYTECODE):
+        raise SourceError("MLIR bytecode cannot be loaded", hint=f"load takes {SUPPORTED}")
+    from .onnx import from_onnx
+
+    return from_onnx(memoryview(source), name=name)
+
+
+def _text(text: str, filename: str, name: str | None) -> Program:
+    from .text import from_mlir
+
+    program = from_mlir(text, filename=filename)
+    if name is not None:
+        program.name = name
+    return program
