@@ -1,0 +1,226 @@
+"""A function of onnx ops as an ONNX model of its own opset, graph attributes included, weights left out."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import AttributeProto, ModelProto, helper
+from torch_mlir import ir
+
+from ...ir.constants import handle_name, value_of
+from ...ir.context import definition
+from ...ir.locations import sources_of
+from .model_writer import Graph, ModelWriter, tensor_proto
+from .ops import is_absent
+from .schemas import identity
+from .value_types import Port, ports, type_proto, value_info
+
+__all__ = ["ExportedModel", "OnnxGraph", "export_function", "opset_import"]
+
+_SEGMENTS = {"operandSegmentSizes", "resultSegmentSizes"}
+_CUSTOM_OWN = {"domain", "op_type"}
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A model without its weights.
+
+    `weights` lists the names that it needs from the program's table. `inputs` and `outputs` are the
+    function's own; the model's inputs and outputs stand in the same order.
+    """
+
+    model: ModelProto
+    weights: tuple[str, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+
+def opset_import(function: ir.Operation) -> dict[str, int]:
+    """The opsets that a function, or one around it, names; {} if none does."""
+    found: Any = function
+    while found is not None:
+        if "onnx.opset_import" in found.attributes:
+            table = ir.DictAttr(found.attributes["onnx.opset_import"])
+            return {entry.name: int(ir.IntegerAttr(entry.attr).value) for entry in table}
+        parent = found.parent
+        found = parent.operation if parent is not None else None
+    return {}
+
+
+def export_function(function: ir.Operation, weights: Mapping[str, np.ndarray]) -> ExportedModel:
+    """The ONNX model of a func.func whose body is onnx ops.
+
+    Raises KeyError naming an op of another dialect, a type that ONNX lacks, or a weight that is missing.
+    """
+    opsets = opset_import(function) or {"": _newest()}
+    writer = ModelWriter(opsets, weights)
+    graph = OnnxGraph(writer)
+    arguments, results = ports(function)
+    block = function.regions[0].blocks[0]
+    inputs = []
+    for port, argument in zip(arguments, block.arguments, strict=True):
+        inputs.append(value_info(graph.define(argument, port.name), port.type, port.dimension_names))
+    operations = list(block.operations)
+    returned = list(operations[-1].operands)
+    wanted = [port.name for port in results]
+    graph.want(returned, wanted)
+    for operation in operations[:-1]:
+        graph.operation(operation.operation)
+    names = graph.outputs(returned, wanted)
+    outputs = [value_info(n, p.type, p.dimension_names) for n, p in zip(names, results, strict=True)]
+    name = ir.StringAttr(function.attributes["sym_name"]).value if "sym_name" in function.attributes else "main"
+    model = writer.model(graph.proto(name, inputs, outputs))
+    return ExportedModel(model, tuple(writer.used), tuple(arguments), tuple(results))
+
+
+def _newest() -> int:
+    from onnx import defs
+
+    return int(defs.onnx_opset_version())
+
+
+class OnnxGraph(Graph):
+    """A graph whose nodes are onnx ops. Child graphs are regions: they see this one's values."""
+
+    def __init__(self, writer: ModelWriter, outer: ChainMap[ir.Value, str] | None = None) -> None:
+        super().__init__(writer)
+        self._names: ChainMap[ir.Value, str] = ChainMap() if outer is None else outer.new_child()
+        self._wanted: dict[ir.Value, str] = {}
+
+    def want(self, values: Sequence[ir.Value], names: Sequence[str]) -> None:
+        """Names that values shall have if they are free when the values are made."""
+        for value, name in zip(values, names, strict=True):
+            self._wanted.setdefault(value, name)
+
+    def define(self, value: ir.Value, hint: str) -> str:
+        """Give `value` a name of its own, the wanted one or `hint` if that is free."""
+        name = self._names[value] = self.writer.unique(self._wanted.get(value, hint))
+        return name
+
+    def name(self, value: ir.Value) -> str:
+        """The name of a value that is already there; "" for an absent one."""
+        return "" if is_absent(value) else self._names[value]
+
+    def bind(self, value: ir.Value, name: str) -> None:
+        """`value` is what `name` names."""
+        self._names[value] = name
+
+    def operation(self, operation: ir.Operation) -> None:
+        """Append the node of one onnx op; constants become initializers."""
+        kind = operation.name
+        if kind == "onnx.novalue":
+            return
+        if kind == "onnx.constant" and "value" in operation.attributes:
+            self.bind(operation.results[0], self._constant(operation))
+            return
+        domain, op_type = _identify(operation)
+        sources = sources_of(operation.location)
+        label = " + ".join(sources) or op_type
+        inputs = _trimmed([self.name(value) for value in operation.operands])
+        outputs = _trimmed(["" if is_absent(r) else self.define(r, label) for r in operation.results])
+        attributes = self._attributes(operation) + self._graphs(operation)
+        self.node(op_type, inputs, outputs, name=label, domain=domain, attributes=attributes)
+
+    def outputs(self, values: Sequence[ir.Value], hints: Sequence[str]) -> list[str]:
+        """A name for each returned value, all different and each the output of a node of this graph."""
+        made = {output for node in self.nodes for output in node.output}
+        names: dict[str, None] = {}
+        for value, hint in zip(values, hints, strict=True):
+            name = self.name(value)
+            if name not in made or name in names:
+                source, name = name, self.writer.unique(hint)
+                self.node("Identity", [source], [name], name=name)
+            names[name] = None
+        return list(names)
+
+    def _constant(self, operation: ir.Operation) -> str:
+        attribute = operation.attributes["value"]
+        handle = handle_name(attribute)
+        if handle is not None:
+            return self.writer.weight(handle)
+        label = next(iter(sources_of(operation.location)), "constant")
+        return self.writer.constant(_constant_array(attribute, operation.results[0].type), label)
+
+    def _attributes(self, operation: ir.Operation) -> list[AttributeProto]:
+        own = _CUSTOM_OWN if operation.name == "onnx.custom" else set()
+        return [
+            self._attribute(entry.name, entry.attr)
+            for entry in _named(operation.attributes)
+            if entry.name not in _SEGMENTS and entry.name not in own and "." not in entry.name
+        ]
+
+    def _attribute(self, name: str, attribute: ir.Attribute) -> AttributeProto:
+        if isinstance(attribute, ir.IntegerAttr | ir.BoolAttr):
+            return helper.make_attribute(name, int(attribute.value))
+        if isinstance(attribute, ir.FloatAttr):
+            return helper.make_attribute(name, float(attribute.value))
+        if isinstance(attribute, ir.StringAttr):
+            return helper.make_attribute(name, attribute.value)
+        if isinstance(attribute, ir.DenseI64ArrayAttr):
+            return helper.make_attribute(name, list(attribute), attr_type=AttributeProto.INTS)
+        if isinstance(attribute, ir.DenseF32ArrayAttr):
+            return helper.make_attribute(name, list(attribute), attr_type=AttributeProto.FLOATS)
+        if isinstance(attribute, ir.ArrayAttr):
+            return self._list_attribute(name, list(attribute))
+        if isinstance(attribute, ir.TypeAttr):
+            return helper.make_attribute(name, type_proto(attribute.value))
+        return helper.make_attribute(name, tensor_proto(value_of(attribute, self.writer.weights)))  # type: ignore[arg-type]
+
+    def _list_attribute(self, name: str, items: list[ir.Attribute]) -> AttributeProto:
+        if all(isinstance(item, ir.StringAttr) for item in items):
+            texts = [ir.StringAttr(item).value for item in items]
+            return helper.make_attribute(name, texts, attr_type=AttributeProto.STRINGS)
+        if all(isinstance(item, ir.TypeAttr) for item in items):
+            return helper.make_attribute(name, [type_proto(ir.TypeAttr(item).value) for item in items])
+        arrays = [value_of(item, self.writer.weights) for item in items]  # type: ignore[arg-type]
+        return helper.make_attribute(name, [tensor_proto(array) for array in arrays])
+
+    def _graphs(self, operation: ir.Operation) -> list[AttributeProto]:
+        declared = definition(operation.name)
+        regions = declared.regions if declared is not None else ()
+        made = []
+        for entry, region in zip(regions, operation.regions, strict=False):
+            if len(region.blocks):
+                made.append(helper.make_attribute(entry.name, self._graph(entry.name, region.blocks[0])))
+        return made
+
+    def _graph(self, name: str, block: ir.Block) -> Any:
+        child = OnnxGraph(self.writer, self._names)
+        inputs = [value_info(child.define(a, f"{name}_{n}"), a.type) for n, a in enumerate(block.arguments)]
+        operations = list(block.operations)
+        for operation in operations[:-1]:
+            child.operation(operation.operation)
+        returned = list(operations[-1].operands)
+        names = child.outputs(returned, [f"{name}_out_{n}" for n in range(len(returned))])
+        # No shapes: the branches of an If may differ, and a loop's values may change theirs.
+        outputs = [value_info(n, v.type, shape=False) for n, v in zip(names, returned, strict=True)]
+        return child.proto(name, inputs, outputs)
+
+
+def _named(attributes: Any) -> list[ir.NamedAttribute]:
+    return [attributes[n] for n in range(len(attributes))]
+
+
+def _identify(operation: ir.Operation) -> tuple[str, str]:
+    if operation.name != "onnx.custom":
+        return identity(operation.name)
+    values = operation.attributes
+    return ir.StringAttr(values["domain"]).value, ir.StringAttr(values["op_type"]).value
+
+
+def _constant_array(attribute: ir.Attribute, kind: ir.Type) -> np.ndarray:
+    """The array of a constant that stands in the IR; strings are an array of string attributes."""
+    if not isinstance(attribute, ir.ArrayAttr):
+        return value_of(attribute, {})
+    texts = np.array([ir.StringAttr(item).value for item in attribute], dtype=object)
+    return texts.reshape(ir.RankedTensorType(kind).shape)
+
+
+def _trimmed(names: list[str]) -> list[str]:
+    while names and not names[-1]:
+        names.pop()
+    return names
