@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import PassError
 from ...ir import dtypes, shapes
+from .signature import dictionaries, name_of
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -22,8 +23,9 @@ _CALLS = {"tensorrt.call_alloc": "callee", "func.call": "callee"}
 class Memory:
     """Where a value lies.
 
-    `kind` is input, output, constant, buffer or workspace. `bytes` is None where the size is known only at
-    the call: such memory is allocated by whoever fills it. `uses` are the steps that touch it.
+    `kind` is input, output, constant, buffer or workspace; `name` says what fills it. `bytes` is None where
+    the size is known only at the call: such memory is allocated by whoever fills it. `uses` are the steps
+    that touch it.
     """
 
     kind: str
@@ -31,6 +33,7 @@ class Memory:
     type: ir.Type | None
     bytes: int | None
     index: int = 0
+    name: str = ""
     value: ir.Attribute | None = None
     uses: list[int] = field(default_factory=list)
 
@@ -78,6 +81,7 @@ class Recorder:
         self._upper_bound = upper_bound
         self._places: dict[ir.Value, dict[str, Memory]] = {}
         self._wanted: dict[ir.Value, list[Memory]] = {}
+        self._names: dict[ir.Value, str] = {}
         self._pending = False  # work on the stream that the host has not waited for
 
     def record(self, function: ir.OpView) -> None:
@@ -104,8 +108,10 @@ class Recorder:
         self.steps.append(step)
 
     def _declare(self, function: ir.OpView, end: ir.Operation) -> None:
+        attributes = dictionaries(function, "arg_attrs")
         for n, argument in enumerate(function.regions[0].blocks[0].arguments):
             memory = Memory("input", "host", argument.type, None, n)
+            self._names[argument] = name_of(attributes, n, "arg")
             self.inputs.append(memory)
             self._places[argument] = {"host": memory}
         for n, value in enumerate(end.operands):
@@ -133,7 +139,8 @@ class Recorder:
         ins = [self._in(value, "device", op) for value in op.operands]
         outs = [self._new(value, "device") for value in op.results]
         scratch = self._workspaces.get(callee, 0)
-        workspace = Memory("workspace", "device", None, scratch) if scratch else None
+        name = f"{_base(callee)}.workspace"
+        workspace = Memory("workspace", "device", None, scratch, name=name) if scratch else None
         self._add(Step("enqueue", op.location, ins, outs, callee, workspace, True))
         self._pending = True
         for value in op.results:
@@ -161,7 +168,16 @@ class Recorder:
 
     def _buffer(self, value: ir.Value, space: str) -> Memory:
         staged = "host_pinned" if space == "host" and self.device == "cuda" else space
-        return Memory("buffer", staged, value.type, self._bytes(value))
+        name = f"{self._name(value)}.{space}" if self.device == "cuda" else self._name(value)
+        return Memory("buffer", staged, value.type, self._bytes(value), name=name)
+
+    def _name(self, value: ir.Value) -> str:
+        """What a value is called: the input, or the function that gives it and which of its results."""
+        owner = value.owner
+        if value in self._names:
+            return self._names[value]
+        callee = _base(symbol_path(owner.attributes["callee"])) if "callee" in owner.attributes else "constant"
+        return callee if len(owner.results) == 1 else f"{callee}#{value.result_number}"
 
     def _copy(self, source: Memory, target: Memory, location: ir.Location) -> None:
         on_stream = self.device == "cuda" and "device" in (source.space, target.space)
@@ -195,6 +211,10 @@ class Recorder:
 
 
 _OUTLINE_HINT = "run plan-clustering and plan-outline-clusters before plan-schedule"
+
+
+def _base(path: str) -> str:
+    return path.rpartition("::")[2]
 
 
 def _constant(op: ir.Operation) -> Memory:

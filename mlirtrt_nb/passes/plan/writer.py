@@ -111,6 +111,8 @@ class _Body:
         create("plan.return", [[self._values[memory] for memory in self._recorder.outputs]])
 
     def _declare(self, memory: Memory, offset: int | None, alias: int | None) -> ir.Value:
+        from torch_mlir import ir
+
         from ...ir.builder import create
 
         kind = [_type(memory)]
@@ -127,7 +129,8 @@ class _Body:
             "live": [memory.uses[0], memory.uses[-1]],
             "role": _role(memory),
         }
-        return create("plan.buffer", [], attributes, kind).result
+        # The name that reports and the text show for it.
+        return create("plan.buffer", [], attributes, kind, loc=ir.Location.name(memory.name)).result
 
     def _step(self, step: Step) -> None:
         from ...ir.builder import create

@@ -1,0 +1,103 @@
+"""A `plan.program` as plain values: what the runtime reads, so that running a saved Plan needs no MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Buffer", "Schedule", "Signature", "Step"]
+
+Range = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """An input or output: its name, its shape with -1 where it varies, its element type in MLIR's spelling.
+
+    `dims` names the dimensions that have names; `ranges` are its (min, opt, max) shapes, one per profile.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    dims: Mapping[int, str]
+    ranges: tuple[Range, ...]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A piece of memory.
+
+    `role` is input, output, constant, tensor, workspace or staging; `index` the number of the input or output;
+    `weight` the name of a constant's array. `offset` is its place in the arena of its space; None where the
+    caller, or the engine that fills it, brings the memory. `bytes` is None where the size is known only at
+    the call. `first` and `last` are the steps between which it is live.
+    """
+
+    name: str
+    role: str
+    space: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int | None = None
+    offset: int | None = None
+    alias: int | None = None
+    index: int = 0
+    weight: str = ""
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that is done: copy, enqueue, call, record, wait or synchronize. Numbers are of buffers."""
+
+    kind: str
+    ins: tuple[int, ...] = ()
+    outs: tuple[int, ...] = ()
+    callee: str = ""
+    workspace: int | None = None
+    stream: int | None = None
+    event: int | None = None
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """All that the runtime does in one call on one kind of device."""
+
+    device: str
+    targets: tuple[str, ...]
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    arena_bytes: int
+    peak_live_bytes: int
+    staging_bytes: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists and dictionaries."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Schedule:
+        """The inverse of `to_json`, after a trip through JSON."""
+        fields = dict(data)
+        for key in ("inputs", "outputs"):
+            fields[key] = tuple(_signature(entry) for entry in data[key])
+        fields["buffers"] = tuple(Buffer(**{**b, "shape": tuple(b["shape"])}) for b in data["buffers"])
+        fields["steps"] = tuple(Step(**{**entry, **_tuples(entry)}) for entry in data["steps"])
+        fields["targets"] = tuple(data["targets"])
+        return Schedule(**fields)
+
+
+def _signature(entry: Mapping[str, Any]) -> Signature:
+    dims = {int(axis): name for axis, name in entry["dims"].items()}
+    ranges = tuple(tuple(tuple(side) for side in sides) for sides in entry["ranges"])
+    return Signature(entry["name"], tuple(entry["shape"]), entry["dtype"], dims, ranges)  # type: ignore[arg-type]
+
+
+def _tuples(entry: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    return {key: tuple(entry[key]) for key in ("ins", "outs", "sources")}
