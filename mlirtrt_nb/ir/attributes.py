@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from torch_mlir import ir
@@ -55,24 +54,31 @@ def _symbol(path: str | list[str]) -> ir.Attribute:
 
 def to_python(attribute: ir.Attribute) -> Any:
     """A plain value where there is one: int, float, bool, str, list, enum spelling; else the attribute."""
-    if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr | ir.FloatAttr | ir.StringAttr):
-        return attribute.value
-    if isinstance(attribute, ir.DenseI32ArrayAttr | ir.DenseI64ArrayAttr | ir.DenseF32ArrayAttr):
-        return list(attribute)
-    if isinstance(attribute, ir.SymbolRefAttr):
-        return "::".join(attribute.value)
-    if isinstance(attribute, ir.FlatSymbolRefAttr):
-        return attribute.value
-    if isinstance(attribute, ir.TypeAttr | ir.AffineMapAttr):
-        return attribute.value
-    if isinstance(attribute, ir.UnitAttr):
-        return True
-    if isinstance(attribute, ir.ArrayAttr):
-        return [to_python(item) for item in attribute]
-    if isinstance(attribute, ir.DenseElementsAttr):
+    read = _MLIR_TO_PYTHON.get(type(attribute))
+    if read is not None:
+        return read(attribute)
+    return _enum_value(attribute) if type(attribute) is ir.Attribute else attribute
+
+
+def _value(attribute: Any) -> Any:
+    return attribute.value
+
+
+# By exact class, since inference reads attributes for every op that is built.
+_MLIR_TO_PYTHON: dict[type, Any] = {
+    **dict.fromkeys((ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr), _value),
+    **dict.fromkeys((ir.FlatSymbolRefAttr, ir.TypeAttr, ir.AffineMapAttr), _value),
+    **dict.fromkeys((ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseF32ArrayAttr), list),
+    ir.SymbolRefAttr: lambda attribute: "::".join(attribute.value),
+    ir.UnitAttr: lambda attribute: True,
+    ir.ArrayAttr: lambda attribute: [to_python(item) for item in attribute],
+}
+
+
+def _enum_value(attribute: ir.Attribute) -> Any:
+    """The spelling in `#dialect.enum<"kVALUE">`; the attribute itself where it is something else."""
+    try:
+        (value,) = ir.DynamicAttr(attribute).params
+        return ir.StringAttr(value).value
+    except ValueError:
         return attribute
-    match = _ENUM.fullmatch(str(attribute))
-    return match.group(1) if match else attribute
-
-
-_ENUM = re.compile(r'#[\w.]+<"(\w+)">')
