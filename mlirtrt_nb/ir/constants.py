@@ -90,8 +90,20 @@ def value_of(attribute: ir.Attribute, weights: MutableMapping[str, np.ndarray]) 
 
 
 def _exotic(attribute: ir.Attribute, shaped: ir.RankedTensorType, dtype: np.dtype) -> np.ndarray:
-    """Types without a Python buffer (bf16, f8, i4): read value by value; such constants are small."""
+    """Types that MLIR's bindings have no buffer or number for (bf16, f8, i4): read from the text."""
     if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
-        return np.full(shaped.shape, attribute.get_splat_value().value, dtype)  # type: ignore[attr-defined]
-    values = [float(v) if isinstance(v, float) else int(v) for v in attribute]  # type: ignore[attr-defined]
-    return np.array(values).astype(dtype).reshape(shaped.shape)
+        text = str(attribute.get_splat_value()).partition(" : ")[0]
+        return np.full(shaped.shape, _number(text, dtype), dtype)
+    text = str(attribute)
+    body = text[text.index("<") + 1 : text.rindex("> :")]
+    if body.startswith('"0x'):  # how MLIR prints longer ones: the bytes themselves
+        return np.frombuffer(bytes.fromhex(body[3:-1]), dtype).reshape(shaped.shape)
+    values = [_number(token, dtype) for token in re.findall(r"[-+.\w]+", body)]
+    return np.array(values, dtype).reshape(shaped.shape)
+
+
+def _number(token: str, dtype: np.dtype) -> np.generic:
+    """A number as MLIR prints it; `0x` gives a float's bits (infinities and NaN)."""
+    if token.startswith("0x"):
+        return np.array(int(token, 16), f"u{dtype.itemsize}").view(dtype)[()]
+    return np.array(float(token)).astype(dtype)[()]
