@@ -133,7 +133,7 @@ def _driver() -> tuple[Check, list[Check]]:
     """The NVIDIA driver and a check per GPU."""
     library = _load_driver()
     if library is None:
-        advice = "not needed to build for sm targets; to run engines, install NVIDIA's driver on a machine with a GPU"
+        advice = "only needed to run engines: install NVIDIA's driver on a machine with a GPU"
         return Check("NVIDIA driver", "none", "warn", advice), []
     code = library.cuInit(0)
     if code != 0:

@@ -7,21 +7,7 @@ so that both say the same. HTML is static: complete with no kernel, no script an
 from __future__ import annotations
 
 from .ir import ir_html
-
 from .machine import machine_html, machine_text
-
 from .program import program_html, program_text
 
-__all__ = [
-    "ir_html",
-    "latency_card",
-    "latency_html",
-    "latency_text",
-    "machine_html",
-    "machine_text",
-    "plan_card",
-    "plan_html",
-    "plan_text",
-    "program_html",
-    "program_text",
-]
+__all__ = ["ir_html", "machine_html", "machine_text", "program_html", "program_text"]

@@ -33,7 +33,7 @@ def code_html(code: Code) -> str:
 
 
 def cut_lines(text: str, limit: int) -> list[str]:
-    """The first `limit` lines, each cut at a length that a page can take, and a line that says what is left out."""
+    """The first `limit` lines, long ones cut, and a line that says how much is left out."""
     lines = text.rstrip("\n").split("\n")
     shown = [
         line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … {len(line) - _LONGEST} more"

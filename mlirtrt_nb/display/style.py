@@ -31,9 +31,11 @@ _RULES = """
 .mt.mt .mt-warn{color:var(--mt-warn)} .mt.mt .mt-bad{color:var(--mt-bad)} .mt.mt .mt-good{color:var(--mt-good)}
 .mt.mt details{margin:6px 0 0;border-top:1px solid var(--mt-line);padding-top:6px}
 .mt.mt summary{cursor:pointer;font-weight:600;color:var(--mt-accent)}
-.mt.mt summary:focus-visible,.mt.mt .mt-scroll:focus-visible{outline:2px solid var(--mt-accent);outline-offset:2px}
+.mt.mt summary:focus-visible,.mt.mt .mt-scroll:focus-visible{
+ outline:2px solid var(--mt-accent);outline-offset:2px}
 .mt.mt .mt-scroll{overflow:auto;max-height:420px;margin:6px 0 2px}
-.mt.mt table{border-collapse:collapse;margin:0;font-size:12.5px;color:var(--mt-text);table-layout:auto;border:none}
+.mt.mt table{border-collapse:collapse;margin:0;font-size:12.5px;color:var(--mt-text);
+ table-layout:auto;border:none}
 .mt.mt table th,.mt.mt table td{padding:3px 10px 3px 0;border:none;border-bottom:1px solid var(--mt-line);
  background:var(--mt-page);color:var(--mt-text);vertical-align:top;max-width:46em;text-align:left;
  font-variant-numeric:tabular-nums;white-space:normal}
@@ -44,7 +46,8 @@ _RULES = """
 .mt.mt table.mt-facts th{color:var(--mt-muted);font-weight:400;white-space:nowrap}
 .mt.mt caption{text-align:left;caption-side:top;color:var(--mt-muted);padding:0 0 4px}
 .mt.mt pre{margin:0;padding:8px 12px;background:var(--mt-code);color:var(--mt-text);border-radius:4px;
- font:12.5px/1.45 var(--jp-code-font-family,var(--vscode-editor-font-family,ui-monospace,Menlo,Consolas,monospace));
+ font:12.5px/1.45 var(--jp-code-font-family,
+ var(--vscode-editor-font-family,ui-monospace,Menlo,Consolas,monospace));
  white-space:pre;overflow-x:auto;tab-size:2;overflow-wrap:normal}
 .mt.mt .mt-scroll pre{overflow:visible;display:inline-block;min-width:100%;box-sizing:border-box}
 .mt.mt .mt-track{display:inline-block;width:6em;height:.6em;background:var(--mt-track);margin-left:.6em}

@@ -8,6 +8,7 @@ from typing import Any
 __all__ = ["MISSING", "byte_size", "count", "duration", "missing", "plural"]
 
 MISSING = "–"
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def missing(value: Any) -> bool:
@@ -25,15 +26,12 @@ def byte_size(value: Any) -> str:
     if missing(value):
         return MISSING
     size = float(value)
-    if abs(size) < 1024:
-        return f"{int(size)} B"
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if abs(size) < 1024:
-            break
-    else:
-        size, unit = size / 1024, "TiB"
-    return f"{size:.{0 if abs(size) >= 100 else 1}f} {unit}"
+    units = iter(_BYTE_UNITS)
+    unit = next(units)
+    while abs(size) >= 1024 and unit != _BYTE_UNITS[-1]:
+        size, unit = size / 1024, next(units)
+    digits = 0 if unit == "B" or abs(size) >= 100 else 1
+    return f"{size:.{digits}f} {unit}"
 
 
 def duration(seconds: Any) -> str:
@@ -46,10 +44,9 @@ def duration(seconds: Any) -> str:
     if abs(value) >= 60:
         minutes, rest = divmod(round(value), 60)
         return f"{minutes} min {rest:02d} s"
-    for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if abs(value) * scale >= 1 or unit == "µs":
-            return f"{value * scale:.3g} {unit}"
-    raise AssertionError("unreachable")
+    if abs(value) >= 1:
+        return f"{value:.3g} s"
+    return f"{value * 1e3:.3g} ms" if abs(value) >= 1e-3 else f"{value * 1e6:.3g} µs"
 
 
 def count(value: Any) -> str:

@@ -1,0 +1,102 @@
+"""`%trt_compile` and `%%trt_compile`: a program in, a Plan out, with a progress bar."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import (
+    Magics,
+    line_cell_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+    output_can_be_silenced,
+)
+from traitlets import Unicode
+
+from ..options import parse_shape_options, parse_target_options
+from .arguments import Parser, documented
+from .mlir import program_of_cell
+from .namespace import Scope, check_name
+from .progress import Report, run
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+__all__ = ["TrtCompileMagics"]
+
+_parser = Parser(
+    "%trt_compile",
+    "Compile a program and show the Plan's card. SOURCE is a variable (a Program, or anything that mt.load\n"
+    "takes) or a file; %%trt_compile takes MLIR from the cell instead.",
+)
+_parser.add_argument("source", nargs="?", metavar="SOURCE", help="what to compile")
+_parser.add_argument(
+    "--target", action="append", default=[], metavar="T", help="cpu, sm75 ... sm121 or cuda; may be repeated"
+)
+_parser.add_argument("--precision", metavar="P", help="fp32 (the default)")
+_parser.add_argument(
+    "--shape",
+    action="append",
+    default=[],
+    metavar="S",
+    help="x=1x3x224x224, or x=MIN:OPT:MAX for a range; once per input",
+)
+_parser.add_argument("--passes", metavar="P", help="a pipeline as text, instead of the default one")
+_parser.add_argument("--name", metavar="N", help="variable to store the Plan in")
+_parser.add_argument("--no-cache", action="store_true", help="build every engine anew")
+
+
+@magics_class
+class TrtCompileMagics(Magics):
+    """Compilation. `%config TrtCompileMagics` lists and sets the defaults."""
+
+    target = Unicode("cpu", help="Targets where --target is not given, separated by commas.").tag(config=True)
+    precision = Unicode("fp32", help="Precision where --precision is not given.").tag(config=True)
+
+    @no_var_expand
+    @output_can_be_silenced
+    @needs_local_scope
+    @line_cell_magic
+    @documented(_parser)
+    def trt_compile(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
+        arguments = _parser.parse(line)
+        if arguments is None:
+            return None
+        check_name(arguments.name)
+        source = self._source(arguments, cell, Scope(self.shell, local_ns))
+        plan = run(
+            self.shell, self._title(arguments, source), lambda report: self._compile(arguments, source, report)
+        )
+        Scope(self.shell).store(arguments.name, plan)
+        return plan
+
+    def _source(self, arguments: Namespace, cell: str | None, scope: Scope) -> Any:
+        if cell is None and arguments.source is None:
+            _parser.error("SOURCE is missing: a variable or a file")
+        if cell is not None and arguments.source is not None:
+            _parser.error("give SOURCE or MLIR in the cell, not both")
+        return program_of_cell(cell, arguments.name) if cell is not None else scope.source(arguments.source)
+
+    def _targets(self, arguments: Namespace) -> list[str]:
+        return parse_target_options(arguments.target, self.target)
+
+    def _title(self, arguments: Namespace, source: Any) -> str:
+        name = arguments.name or getattr(source, "name", None) or arguments.source or "cell"
+        return f"{name} for {', '.join(self._targets(arguments))}"
+
+    def _compile(self, arguments: Namespace, source: Any, report: Report) -> Plan:
+        from ..compilation import compile as compile_program
+        from ..frontends.load import load
+
+        report("loading", 0, 0)
+        return compile_program(
+            load(source),
+            target=self._targets(arguments),
+            precision=arguments.precision or self.precision,
+            shapes=parse_shape_options(arguments.shape),
+            pipeline=arguments.passes,
+            cache=not arguments.no_cache,
+            progress=report,
+        )

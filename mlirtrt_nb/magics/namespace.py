@@ -1,0 +1,62 @@
+"""Names on a magic's line: finding the user's objects and storing results under names."""
+
+from __future__ import annotations
+
+import keyword
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from IPython.core.error import UsageError
+
+__all__ = ["Scope", "check_name"]
+
+
+class Scope:
+    """What a magic can see: the variables of the calling frame, then the shell's own."""
+
+    def __init__(self, shell: Any, local: Mapping[str, Any] | None = None) -> None:
+        self._shell = shell
+        self._local = local or {}
+
+    def find(self, text: str, what: str) -> Any:
+        """The object that `text` names: a variable, or an expression such as `plans["fp16"]`.
+
+        Raises UsageError naming `what` was looked for and the nearest variable.
+        """
+        names = {**self._shell.user_ns, **self._local}
+        if text in names:
+            return names[text]
+        if text.isidentifier():
+            visible = [name for name in names if not name.startswith("_")]
+            close = get_close_matches(text, visible, 1)
+            meant = f"; did you mean {close[0]!r}?" if close else ""
+            raise UsageError(f"no variable {text!r} to use as {what}{meant}")
+        try:
+            return eval(text, self._shell.user_global_ns, names)
+        except Exception as error:
+            raise UsageError(f"{text!r} as {what}: {type(error).__name__}: {error}") from error
+
+    def source(self, text: str) -> Any:
+        """A variable, or the path of a file that exists."""
+        if text not in self._shell.user_ns and text not in self._local and _like_path(text):
+            path = os.path.expanduser(text)
+            if os.path.exists(path) or not text.isidentifier():
+                return path
+        return self.find(text, "the source")
+
+    def store(self, name: str | None, value: Any) -> None:
+        """Assign `value` to the user's variable `name`, if there is one."""
+        if name:
+            self._shell.push({name: value})
+
+
+def _like_path(text: str) -> bool:
+    return not any(char in text for char in "[](){}") or os.path.exists(os.path.expanduser(text))
+
+
+def check_name(name: str | None) -> None:
+    """Raise UsageError unless `name` can be a variable. Called before any work is done."""
+    if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
+        raise UsageError(f"{name!r} cannot be the name of a variable")
