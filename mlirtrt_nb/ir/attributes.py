@@ -55,24 +55,11 @@ def _symbol(path: str | list[str]) -> ir.Attribute:
 def to_python(attribute: ir.Attribute) -> Any:
     """A plain value where there is one: int, float, bool, str, list, enum spelling; else the attribute."""
     read = _MLIR_TO_PYTHON.get(type(attribute))
-    if read is not None:
-        return read(attribute)
-    return _enum_value(attribute) if type(attribute) is ir.Attribute else attribute
+    return attribute if read is None else read(attribute)
 
 
 def _value(attribute: Any) -> Any:
     return attribute.value
-
-
-# By exact class, since inference reads attributes for every op that is built.
-_MLIR_TO_PYTHON: dict[type, Any] = {
-    **dict.fromkeys((ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr), _value),
-    **dict.fromkeys((ir.FlatSymbolRefAttr, ir.TypeAttr, ir.AffineMapAttr), _value),
-    **dict.fromkeys((ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseF32ArrayAttr), list),
-    ir.SymbolRefAttr: lambda attribute: "::".join(attribute.value),
-    ir.UnitAttr: lambda attribute: True,
-    ir.ArrayAttr: lambda attribute: [to_python(item) for item in attribute],
-}
 
 
 def _enum_value(attribute: ir.Attribute) -> Any:
@@ -82,3 +69,16 @@ def _enum_value(attribute: ir.Attribute) -> Any:
         return ir.StringAttr(value).value
     except ValueError:
         return attribute
+
+
+# By exact class, since inference reads attributes for every op that is built.
+_MLIR_TO_PYTHON: dict[type, Any] = {
+    **dict.fromkeys((ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr), _value),
+    **dict.fromkeys((ir.FlatSymbolRefAttr, ir.TypeAttr, ir.AffineMapAttr), _value),
+    **dict.fromkeys((ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseF32ArrayAttr), list),
+    ir.SymbolRefAttr: lambda attribute: "::".join(attribute.value),
+    # A dynamic attribute read from an op comes as the base class.
+    **dict.fromkeys((ir.Attribute, ir.DynamicAttr), _enum_value),
+    ir.UnitAttr: lambda attribute: True,
+    ir.ArrayAttr: lambda attribute: [to_python(item) for item in attribute],
+}

@@ -36,10 +36,15 @@ def _verify_normalization(op: Op) -> None:
         reject(op, f"input {data}, scale {scale} and bias {bias} must have one rank")
     if not shapes.compatible(scale.shape, bias.shape):
         reject(op, f"scale is {scale} and bias is {bias}; their shapes must be equal")
-    if not _within(scale.shape, data.shape, op.attr("num_groups") or 1):
+    if not _within(scale.shape, data.shape, _groups(op)):
         reject(op, f"scale is {scale}; it must broadcast to the input, {data}")
     check_axes(op, "axis", data.rank)
     _verify_normalization_form(op)
+
+
+def _groups(op: Op) -> int:
+    groups = op.attr("num_groups")
+    return 1 if groups is None else groups
 
 
 def _within(small: list[int], large: list[int], groups: int) -> bool:
@@ -52,7 +57,7 @@ def _within(small: list[int], large: list[int], groups: int) -> bool:
 
 def _verify_normalization_form(op: Op) -> None:
     """Group, instance and batch norm have fixed axes; which one it is shows in num_groups and the scale."""
-    data, scale, axis, groups = op.type("input"), op.type("scale"), op.attr("axis"), op.attr("num_groups") or 1
+    data, scale, axis, groups = op.type("input"), op.type("scale"), op.attr("axis"), _groups(op)
     inner = list(range(2, data.rank))
     per_channel = data.rank >= 2 and all(d == 1 for i, d in enumerate(scale.shape) if i != 1)
     if groups < 1:
