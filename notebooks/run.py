@@ -1,0 +1,75 @@
+"""Run a notebook from the top and write it as HTML.
+
+    python -m notebooks.run 01_quickstart
+
+Prints the text of the cells tagged "terminal", and where the page was written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbconvert import HTMLExporter
+
+__all__ = ["FOLDER", "execute", "to_html"]
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def execute(path: Path, *, timeout: int = 300) -> nbformat.NotebookNode:
+    """Run every cell of the notebook at `path` in a fresh kernel, in the notebook's folder.
+
+    Raises CellExecutionError for a cell that fails without the tag "raises-exception".
+    """
+    notebook = nbformat.read(str(path), as_version=4)
+    client = NotebookClient(
+        notebook, timeout=timeout, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+    )
+    client.execute()
+    return notebook
+
+
+def to_html(notebook: nbformat.NotebookNode, path: Path, *, theme: str = "light") -> None:
+    """Write an executed notebook as one HTML page."""
+    exporter = HTMLExporter(theme=theme, embed_images=True)
+    body, _ = exporter.from_notebook_node(notebook)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(body, encoding="utf-8")
+
+
+def _terminal_text(notebook: nbformat.NotebookNode) -> list[str]:
+    """The text of every output of the cells tagged "terminal"."""
+    texts = []
+    for cell in notebook.cells:
+        if "terminal" in cell.metadata.get("tags", []):
+            texts += [output.text for output in cell.outputs if output.output_type == "stream"]
+            texts += [output.data["text/plain"] for output in cell.outputs if "data" in output]
+    return [text.rstrip() for text in texts]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run a notebook and write it as HTML.")
+    parser.add_argument("name", choices=sorted(path.stem for path in FOLDER.glob("*.ipynb")), metavar="NAME")
+    parser.add_argument("--output", type=Path, default=FOLDER.parent / "build", help="folder of the page")
+    arguments = parser.parse_args()
+    started = time.perf_counter()
+    try:
+        notebook = execute(FOLDER / f"{arguments.name}.ipynb")
+    except CellExecutionError as error:
+        print(error, file=sys.stderr)
+        return 1
+    page = arguments.output / f"{arguments.name}.html"
+    to_html(notebook, page)
+    print("\n\n".join(_terminal_text(notebook)))
+    print(f"\n{arguments.name} ran in {time.perf_counter() - started:.0f} s; the page is {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
