@@ -1,0 +1,220 @@
+"""What the TensorRT builder takes of an op that the dialect allows: element types, ranks, attribute values.
+
+One table for the passes, which leave an op out of an engine rather than let a build fail, and for the
+builder's own messages. The entries were found by building a network of one layer for each combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_mlir import ir
+
+from ...ir.builder import Op
+
+__all__ = ["MAX_K", "MAX_RANK", "refusal"]
+
+MAX_RANK = 8
+MAX_K = 3840
+
+_FLOATS = frozenset({"f32", "f16", "bf16"})
+_NUMBERS = _FLOATS | {"i8", "i32", "i64"}
+_WITH_BOOL = _NUMBERS | {"i1"}
+_WIDE = _FLOATS | {"i32", "i64"}
+_SMALL_FLOATS = _FLOATS | {"i8"}
+_BOOL = frozenset({"i1"})
+_QUANTIZED = frozenset({"i8", "i4", "f8E4M3FN", "f4E2M1FN"})
+
+_UNARY = {
+    **dict.fromkeys(("kABS", "kNEG", "kSIGN"), _NUMBERS),
+    "kRECIP": _SMALL_FLOATS,
+    "kERF": _SMALL_FLOATS,
+    "kNOT": _BOOL,
+}
+_ELEMENT_WISE = {
+    **dict.fromkeys(("kAND", "kOR", "kXOR"), _BOOL),
+    "kEQUAL": _WITH_BOOL,
+    "kPOW": _WIDE,
+}
+_ACTIVATION = {
+    "kRELU": _NUMBERS,
+    **dict.fromkeys(("kLEAKY_RELU", "kSOFTSIGN", "kCLIP", "kHARD_SIGMOID", "kTHRESHOLDED_RELU"), _SMALL_FLOATS),
+}
+_REDUCE = {"kAVG": _WIDE}
+
+# By op, the element types of its first operand, where no attribute bears on them.
+_TYPES = {
+    **dict.fromkeys(
+        (
+            "softmax",
+            "scale",
+            "matrix_multiply",
+            "einsum",
+            "grid_sample",
+            "convolution",
+            "random_uniform",
+            "random_normal",
+            "rotary_embedding",
+            "quantize",
+        ),
+        _FLOATS,
+    ),
+    "deconvolution": frozenset({"f32", "f16"}),
+    "attention": frozenset({"f16", "bf16"}),
+    **dict.fromkeys(
+        (
+            "normalization",
+            "lrn",
+            "parametric_relu",
+            "resize_nearest",
+            "resize_linear",
+            "resize_cubic",
+            "reverse_sequence",
+        ),
+        _SMALL_FLOATS,
+    ),
+    "pooling": _SMALL_FLOATS,
+    "cumulative": _WIDE,
+    "top_k": _NUMBERS,
+    "argmin": _NUMBERS,
+    "argmax": _NUMBERS,
+    **dict.fromkeys(
+        ("gather", "gather_nd", "gather_elements", "scatter_nd", "scatter_elements", "slice", "concatenation"),
+        _WITH_BOOL,
+    ),
+    **dict.fromkeys(
+        ("shuffle", "reshape", "transpose", "expand_rank", "collapse_rank", "broadcast"), _WITH_BOOL
+    ),
+    **dict.fromkeys(("squeeze", "unsqueeze"), _WITH_BOOL | {"ui8"}),
+    **dict.fromkeys(("cast", "identity"), _WITH_BOOL | {"ui8"}),
+    "dequantize": _QUANTIZED,
+}
+# Layers that the network has and the ahead-of-time builder implements on no target.
+_UNIMPLEMENTED = frozenset({"non_zero", "nms"})
+
+
+def refusal(operation: ir.Operation) -> str | None:
+    """Why the builder would refuse a tensorrt op, in words for users; None if it takes it."""
+    dialect, _, kind = operation.name.partition(".")
+    if dialect != "tensorrt":
+        return None
+    if kind in _UNIMPLEMENTED:
+        return f"the builder implements no {kind} layer"
+    return (
+        _ranks(operation) or _elements(operation, kind) or _constants(operation, kind) or _rest(operation, kind)
+    )
+
+
+def _ranks(operation: ir.Operation) -> str | None:
+    for value in (*operation.operands, *operation.results):
+        rank = getattr(value.type, "rank", 0)
+        if rank > MAX_RANK:
+            return f"rank {rank}; TensorRT has at most {MAX_RANK} dimensions"
+    return None
+
+
+def _elements(operation: ir.Operation, kind: str) -> str | None:
+    operands = operation.operands
+    if not len(operands):
+        return None
+    position = 1 if kind == "select" else 0
+    spelling = str(operands[position].type.element_type)
+    label, allowed = _allowed(operation, kind)
+    if allowed is None or spelling in allowed:
+        return None
+    return f"element type {spelling} in {label}; it takes {', '.join(sorted(allowed))}"
+
+
+def _allowed(operation: ir.Operation, kind: str) -> tuple[str, frozenset[str] | None]:
+    if kind in _BY_ATTRIBUTE:
+        attribute, table, default = _BY_ATTRIBUTE[kind]
+        value = Op.of(operation).attr(attribute)
+        return f"{kind} {value}", table.get(value, default)
+    if kind == "select":
+        return kind, _WITH_BOOL
+    return kind, _TYPES.get(kind)
+
+
+_BY_ATTRIBUTE: dict[str, tuple[str, dict[str, frozenset[str]], frozenset[str]]] = {
+    "unary": ("unaryOperation", _UNARY, _FLOATS),
+    "element_wise": ("elementwiseOperation", _ELEMENT_WISE, _NUMBERS),
+    "activation": ("activationType", _ACTIVATION, _FLOATS),
+    "reduce": ("reduceOperation", _REDUCE, _NUMBERS),
+}
+
+
+def _constants(operation: ir.Operation, kind: str) -> str | None:
+    """8-bit and smaller constants may only go into a dequantize."""
+    if kind in ("dequantize", "convolution", "deconvolution"):
+        return None
+    for value in operation.operands:
+        owner = value.owner
+        if isinstance(owner, ir.OpView | ir.Operation) and owner.name == "tensorrt.constant":
+            spelling = str(value.type.element_type)
+            if spelling in _QUANTIZED or spelling == "ui8":
+                return f"a constant of element type {spelling} outside quantization"
+    return None
+
+
+def _rest(operation: ir.Operation, kind: str) -> str | None:
+    check = _CHECKS.get(kind)
+    return check(Op.of(operation)) if check else None
+
+
+def _least_rank(least: int) -> Callable[[Op], str | None]:
+    def check(op: Op) -> str | None:
+        rank = op.type("input").rank
+        return (
+            f"rank {rank}; {op.definition.mnemonic} takes {least} dimensions or more" if rank < least else None
+        )
+
+    return check
+
+
+def _top_k(op: Op) -> str | None:
+    k = op.attr("k")
+    if k is not None and k > MAX_K:
+        return f"k = {k}; TensorRT has at most {MAX_K}"
+    return _least_rank(2)(op)
+
+
+def _reduce(op: Op) -> str | None:
+    return None if op.attr("reduceAxes") else "a reduction over no axes"
+
+
+def _pooling(op: Op) -> str | None:
+    rank = op.type("input").rank
+    if rank not in (4, 5):
+        return f"rank {rank}; pooling takes two or three spatial dimensions"
+    if rank == 5 and str(op.type("input").element_type) == "i8":
+        return "element type i8 in pooling over three dimensions"
+    pads = zip(op.attr("windowSize"), op.attr("prePadding"), op.attr("postPadding"), strict=True)
+    if any(pre >= window or post >= window for window, pre, post in pads):
+        return "padding as large as the pooling window"
+    return None
+
+
+def _windowed(op: Op) -> str | None:
+    rank = op.type("input").rank
+    if rank not in (4, 5):
+        return f"rank {rank}; {op.definition.mnemonic} takes two or three spatial dimensions"
+    if any(pad < 0 for pad in (*op.attr("pre_padding"), *op.attr("post_padding"))):
+        return "negative padding"
+    return None
+
+
+def _lrn(op: Op) -> str | None:
+    size = op.attr("windowSize")
+    return None if size % 2 and 1 <= size <= 15 else f"a window of {size}; it takes odd ones from 1 to 15"
+
+
+_CHECKS: dict[str, Callable[[Op], str | None]] = {
+    "softmax": _least_rank(2),
+    "scale": _least_rank(3),
+    "top_k": _top_k,
+    "reduce": _reduce,
+    "pooling": _pooling,
+    "convolution": _windowed,
+    "deconvolution": _windowed,
+    "lrn": _lrn,
+}

@@ -1,0 +1,171 @@
+"""Convolution and transposed convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from .emitter import Emitter
+from .node import Node, Refused, converter, rank_of, shape_of
+
+__all__ = ["pads_of", "with_height"]
+
+
+def _ints(node: Node, name: str, default: int, count: int) -> list[int]:
+    return list(node.attr(name) or [default] * count)
+
+
+def pads_of(
+    node: Node, window: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Padding before and after each spatial dimension, from `pads` or `auto_pad`."""
+    spatial = len(window)
+    mode = node.attr("auto_pad", "NOTSET")
+    if mode in ("NOTSET", ""):
+        pads = _ints(node, "pads", 0, 2 * spatial)
+        return pads[:spatial], pads[spatial:]
+    if mode == "VALID":
+        return [0] * spatial, [0] * spatial
+    sizes = shape_of(node[0])[2:]
+    before, after = [], []
+    for size, k, s, d in zip(sizes, window, stride, dilation, strict=True):
+        reach = d * (k - 1) + 1
+        if size is None and s != 1:
+            raise Refused(f"auto_pad = {mode} with stride {s} on a dynamic dimension")
+        total = max(reach - s, 0) if size is None else max((-(-size // s) - 1) * s + reach - size, 0)
+        small, large = total // 2, total - total // 2
+        before.append(small if mode == "SAME_UPPER" else large)
+        after.append(large if mode == "SAME_UPPER" else small)
+    return before, after
+
+
+def with_height(emit: Emitter, x: ir.Value) -> ir.Value:
+    """N x C x L as N x C x 1 x L, for layers that take two spatial dimensions or more."""
+    return emit.unsqueeze(x, [2])
+
+
+def _kernel_shape(node: Node) -> list[int]:
+    dims = shape_of(node[1])
+    window = node.attr("kernel_shape") or dims[2:]
+    if any(d is None for d in window):
+        raise Refused("the kernel's size is dynamic")
+    return list(window)
+
+
+@converter("Conv")
+def _conv(node: Node, emit: Emitter) -> ir.Value:
+    window = _kernel_shape(node)
+    stride, dilation = (_ints(node, name, 1, len(window)) for name in ("strides", "dilations"))
+    before, after = pads_of(node, window, stride, dilation)
+    layout = _Layout(len(window))
+    attributes = {
+        "stride": layout.pad(stride, 1),
+        "pre_padding": layout.pad(before, 0),
+        "post_padding": layout.pad(after, 0),
+        "num_groups": node.attr("group", 1),
+        "dilation": layout.pad(dilation, 1) if any(d != 1 for d in dilation) else None,
+    }
+    return _layer(node, emit, layout, "convolution", ("kernel", "bias"), attributes)
+
+
+@converter("ConvTranspose")
+def _conv_transpose(node: Node, emit: Emitter) -> ir.Value:
+    window = _kernel_shape(node)
+    stride, dilation = (_ints(node, name, 1, len(window)) for name in ("strides", "dilations"))
+    before, after = _transposed_pads(node, window, stride, dilation)
+    layout = _Layout(len(window))
+    attributes = {
+        "stride": layout.pad(stride, 1),
+        "pre_padding": layout.pad(before, 0),
+        "post_padding": layout.pad(after, 0),
+        "num_groups": node.attr("group", 1),
+        "dilation": layout.pad(dilation, 1) if any(d != 1 for d in dilation) else None,
+    }
+    return _layer(node, emit, layout, "deconvolution", ("kernelWeights", "biasWeights"), attributes)
+
+
+def _transposed_pads(
+    node: Node, window: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Padding that gives the result the size that `output_shape`, `auto_pad` or `output_padding` ask for."""
+    spatial = len(window)
+    extra = _ints(node, "output_padding", 0, spatial)
+    mode = node.attr("auto_pad", "NOTSET")
+    wanted = node.attr("output_shape")
+    if wanted is None and mode in ("SAME_UPPER", "SAME_LOWER"):
+        sizes = shape_of(node[0])[2:]
+        if None in sizes:
+            raise Refused(f"auto_pad = {mode} on a dynamic dimension")
+        wanted = [(d or 0) * s for d, s in zip(sizes, stride, strict=True)]
+    if wanted is None:
+        pads = [0] * (2 * spatial) if mode == "VALID" else _ints(node, "pads", 0, 2 * spatial)
+        before, after = pads[:spatial], pads[spatial:]
+        after = [p - e for p, e in zip(after, extra, strict=True)]
+    else:
+        before, after = [], []
+        sizes = shape_of(node[0])[2:]
+        for size, k, s, d, e, out in zip(sizes, window, stride, dilation, extra, wanted[-spatial:], strict=True):
+            if size is None:
+                raise Refused("output_shape on a dynamic dimension")
+            total = s * (size - 1) + e + d * (k - 1) + 1 - out
+            large = total - total // 2
+            # ONNX gives the larger half to the end for SAME_UPPER, to the beginning otherwise.
+            first = total // 2 if mode == "SAME_UPPER" else large
+            before.append(first)
+            after.append(total - first - e)
+    if any(p < 0 for p in (*before, *after)):
+        raise Refused("output_padding larger than the padding")
+    return before, after
+
+
+class _Layout:
+    """One spatial dimension is treated as two, the first of length 1."""
+
+    def __init__(self, spatial: int) -> None:
+        self.flat = spatial == 1
+        self.spatial = spatial
+
+    def pad(self, values: Sequence[int], neutral: int) -> list[int]:
+        return [neutral, *values] if self.flat else list(values)
+
+
+def _layer(
+    node: Node,
+    emit: Emitter,
+    layout: _Layout,
+    name: str,
+    keys: tuple[str, str],
+    attributes: dict[str, object],
+) -> ir.Value:
+    """The layer, with constant weights as attributes and others as operands."""
+    if layout.spatial not in (1, 2, 3):
+        raise Refused(f"{layout.spatial} spatial dimensions; {name} takes two or three")
+    x, kernel, bias = node[0], node[1], node.input(2)
+    kernel_array = node.array(1)
+    if layout.flat:
+        x = with_height(emit, x)
+    operands: list[ir.Value | None] = [x, None, None]
+    if kernel_array is not None:
+        dims = tuple(kernel_array.shape)
+        attributes[f"{keys[0]}Static"] = emit.elements_attribute(
+            kernel, (*dims[:2], 1, *dims[2:]) if layout.flat else None
+        )
+    else:
+        operands[1] = with_height(emit, kernel) if layout.flat else kernel
+    if bias is not None:
+        static = emit.elements_attribute(bias)
+        if static is not None:
+            attributes[f"{keys[1]}Static"] = static
+        else:
+            operands[2] = bias
+    dims_out = shape_of(node.result)
+    result = emit.type((*dims_out[:2], 1, *dims_out[2:]) if layout.flat else dims_out, _kind(node))
+    made = emit.op(name, operands, attributes, result)
+    return emit.squeeze(made, [2]) if layout.flat else made
+
+
+def _kind(node: Node) -> str:
+    if rank_of(node[0]) != rank_of(node.result):
+        raise Refused("the result's rank differs from the input's")
+    return str(node.result.type.element_type)  # type: ignore[attr-defined]

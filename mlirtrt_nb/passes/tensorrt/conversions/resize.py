@@ -1,0 +1,134 @@
+"""Resizing of images and volumes."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch_mlir import ir
+
+from .dims import Dim
+from .emitter import Emitter
+from .node import Node, Refused, converter, element, rank_of, shape_of
+from .reshaping import target_of
+
+__all__: list[str] = []
+
+_COORDINATES = {
+    "half_pixel": ("kHALF_PIXEL", "kFORMULA"),
+    "pytorch_half_pixel": ("kHALF_PIXEL", "kUPPER"),
+    "align_corners": ("kALIGN_CORNERS", "kFORMULA"),
+    "asymmetric": ("kASYMMETRIC", "kFORMULA"),
+}
+_ROUNDING = {
+    "round_prefer_floor": "kHALF_DOWN",
+    "round_prefer_ceil": "kHALF_UP",
+    "floor": "kFLOOR",
+    "ceil": "kCEIL",
+}
+
+
+@converter("Upsample")
+def _upsample(node: Node, emit: Emitter) -> ir.Value:
+    array = node.array(1) if node.opset >= 9 else np.array(node.attr("scales"), np.float32)
+    if array is None:
+        raise Refused("scales is not constant")
+    return _layer(node, emit, node.attr("mode", "nearest"), "asymmetric", "floor", [float(s) for s in array], None)
+
+
+@converter("Resize")
+def _resize(node: Node, emit: Emitter) -> ir.Value:
+    mode = node.attr("mode", "nearest")
+    if node.opset < 11:
+        array = node.array(1)
+        if array is None:
+            raise Refused("scales is not constant")
+        return _layer(node, emit, mode, "asymmetric", "floor", [float(s) for s in array], None)
+    for name, plain in (("antialias", 0), ("exclude_outside", 0)):
+        if node.attr(name, plain) != plain:
+            raise Refused(f"{name} = {node.attr(name)}")
+    policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    if policy != "stretch":
+        raise Refused(f"keep_aspect_ratio_policy = {policy!r}")
+    coordinates = node.attr("coordinate_transformation_mode", "half_pixel")
+    rounding = node.attr("nearest_mode", "round_prefer_floor")
+    scales = node.input(2)
+    if scales is not None and shape_of(scales) != (0,):
+        return _layer(node, emit, mode, coordinates, rounding, _scales(node), None)
+    return _layer(node, emit, mode, coordinates, rounding, None, _sizes(node, emit))
+
+
+def _axes(node: Node, count: int) -> list[int]:
+    given = node.attr("axes")
+    return list(range(count)) if given is None else [node.axis(a) for a in given]
+
+
+def _scales(node: Node) -> list[float]:
+    array = node.array(2)
+    if array is None:
+        raise Refused("scales is not constant")
+    found = [1.0] * rank_of(node[0])
+    for axis, scale in zip(_axes(node, len(array)), array, strict=True):
+        found[axis] = float(scale)
+    return found
+
+
+def _sizes(node: Node, emit: Emitter) -> list[int | Dim | ir.Value]:
+    if node.input(3) is None:
+        raise Refused("neither scales nor sizes is given")
+    if node.attr("axes") is None:
+        return target_of(node, emit, 3, "sizes")
+    found: list[int | Dim | ir.Value] = list(emit.sizes(node[0]))
+    numbers = node.ints(3, "sizes") or []
+    for axis, size in zip(_axes(node, len(numbers)), numbers, strict=True):
+        found[axis] = size
+    return found
+
+
+def _layer(
+    node: Node,
+    emit: Emitter,
+    mode: str,
+    coordinates: str,
+    rounding: str,
+    scales: list[float] | None,
+    sizes: list[int | Dim | ir.Value] | None,
+) -> ir.Value:
+    """One resize layer. Scales stay scales: a size worked out from them may imply slightly other ones."""
+    x = node[0]
+    if coordinates not in _COORDINATES:
+        raise Refused(f"coordinate_transformation_mode = {coordinates!r}")
+    transformation, selector = _COORDINATES[coordinates]
+    attributes: dict[str, object] = {
+        "coordinateTransformation": transformation,
+        "selectorForSinglePixel": selector,
+        "scales": scales,
+    }
+    kind = {"nearest": "nearest", "linear": "linear", "cubic": "cubic"}.get(mode)
+    if kind is None:
+        raise Refused(f"mode = {mode!r}")
+    if kind == "nearest":
+        attributes["nearestRounding"] = _ROUNDING[rounding]
+    if kind == "cubic":
+        attributes["cubicCoeff"] = node.attr("cubic_coeff_a", -0.75)
+    _check_dims(node, emit, kind, scales, sizes)
+    result = emit.type(shape_of(node.result), element(x))
+    fixed = sizes is None or all(isinstance(entry, int) for entry in sizes)
+    shape = None if fixed else emit.vector(sizes or [])
+    return emit.op(f"resize_{kind}", [x, shape], attributes, result)
+
+
+def _check_dims(
+    node: Node,
+    emit: Emitter,
+    kind: str,
+    scales: list[float] | None,
+    sizes: list[int | Dim | ir.Value] | None,
+) -> None:
+    """Only inner dimensions may change: the two innermost for cubic, three for the others."""
+    inner = 2 if kind == "cubic" else 3
+    outer = max(rank_of(node[0]) - inner, 0)
+    before, after = shape_of(node[0]), shape_of(node.result)
+    for axis in range(outer):
+        scaled = scales is not None and scales[axis] != 1.0
+        resized = sizes is not None and before[axis] is not None and before[axis] != after[axis]
+        if scaled or resized:
+            raise Refused(f"{kind} resize of dimension {axis} of {rank_of(node[0])}")
