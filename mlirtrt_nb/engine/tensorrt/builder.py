@@ -10,9 +10,10 @@ from ..base import BuildRequest, Engine, EngineReport
 from . import flavor as flavors
 from .layer_log import parse_layers, parse_memory
 from .logger import BuildLog, attach
+from .native_output import NativeOutput
 from .network import Encoded, encode_function, refusal_text, where
 from .profiles import add_profiles, name_dimensions
-from .progress import BuildMonitor, run_watched
+from .progress import BuildMonitor, Progress, run_watched
 
 __all__ = ["TensorRtBuilder", "new_network", "target_config"]
 
@@ -73,7 +74,9 @@ class TensorRtBuilder:
             blob = builder.build_serialized_network(network, config)
             return blob, kept
 
-        blob, _ = run_watched(work, monitor, request.progress, request.name)
+        with NativeOutput(log.native.append) as output:
+            progress = None if request.progress is None else _reporting(request.progress, output)
+            blob, _ = run_watched(work, monitor, progress, request.name)
         if blob is None:
             raise _refused(request.name, log, encoded)
         return Engine(
@@ -85,6 +88,16 @@ class TensorRtBuilder:
             outputs=encoded.outputs,
             report=_report(trt, self.kind, log, time.perf_counter() - start),
         )
+
+
+def _reporting(progress: Progress, output: NativeOutput) -> Progress:
+    """`progress`, called with the terminal as the user knows it."""
+
+    def report(phase: str, done: int, total: int) -> bool:
+        with output.as_it_was():
+            return progress(phase, done, total)
+
+    return report
 
 
 def new_network(trt: Any, builder: Any) -> Any:

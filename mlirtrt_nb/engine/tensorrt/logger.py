@@ -12,12 +12,17 @@ _NO_DRIVER = ("CUDA driver version is insufficient", "no CUDA-capable device", "
 
 
 class BuildLog:
-    """What the builder said: `errors` and `warnings` in order, and `report` messages for `layer_log`."""
+    """What the builder said, in order.
+
+    `errors`, `warnings`; `report`, the messages that `layer_log` reads; and `native`, lines that it wrote to
+    standard error by itself.
+    """
 
     def __init__(self) -> None:
         self.errors: list[str] = []
         self.warnings: list[str] = []
         self.report: list[str] = []
+        self.native: list[str] = []
 
     def take(self, severity: int, message: str) -> None:
         """Keep a message. Severities: 0 internal error, 1 error, 2 warning, 3 info, 4 verbose."""

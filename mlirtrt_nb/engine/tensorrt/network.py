@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from torch_mlir import ir
 
-from ...errors import EngineBuildError, MlirTrtError
+from ...errors import EngineBuildError
 from ...ir.builder import Op
 from ...ir.locations import sources_of
 from ..base import Binding
@@ -23,6 +24,9 @@ from .weights import WeightBank
 __all__ = ["Encoded", "encode_function", "where"]
 
 _CONSTANT = "tensorrt.constant"
+_TEXT_LIMIT = 300
+# Functions, files and lines of the library: "IBuilder::build: ", "[pass.cpp:15: run] ", "moe.cpp:31: ".
+_PLACES = re.compile(r"^\[[\w.]+::\w+::\d+\] |^I\w+::\w+: |\[[\w.]+:\d+: \w+\] |\b\w+\.(?:cpp|h):\d+: ")
 _TERMINATORS = ("func.return", "tensorrt.yield", "tensorrt.condition")
 
 
@@ -92,17 +96,8 @@ class _Walk:
         first, errors = scope.net.num_layers, len(self._log.errors)
         try:
             tensors = encoder(scope, Op.of(operation))
-        except EngineBuildError as error:
-            if error.where is None:
-                error.where = where(operation)
-            if len(self._log.errors) > errors:
-                error.what = refusal_text(self._log.errors[-1])
-            raise
-        except MlirTrtError:
-            raise
-        except (TypeError, ValueError, AttributeError) as error:
-            said = self._log.errors[-1] if len(self._log.errors) > errors else str(error)
-            raise EngineBuildError(refusal_text(said), where=where(operation)) from error
+        except (EngineBuildError, TypeError, ValueError, AttributeError) as error:
+            self._explain(error, errors, operation)
         if len(self._log.errors) > errors:
             raise EngineBuildError(refusal_text(self._log.errors[-1]), where=where(operation))
         scope.label(operation, first)
@@ -110,16 +105,24 @@ class _Walk:
         for value, tensor in zip(operation.results, results, strict=True):
             scope.bind(value, tensor)
 
+    def _explain(self, error: Exception, errors: int, operation: ir.Operation) -> NoReturn:
+        """Raise an error that names the op, in the builder's words where it logged any."""
+        if len(self._log.errors) > errors:
+            raise EngineBuildError(refusal_text(self._log.errors[-1]), where=where(operation)) from error
+        if isinstance(error, EngineBuildError):
+            error.where = error.where or where(operation)
+            raise error
+        said = " ".join(str(error).split())[:300]
+        raise EngineBuildError(f"the op cannot become a layer: {said}", where=where(operation)) from error
+
 
 def refusal_text(message: str) -> str:
-    """The builder's message in one line, without its source positions."""
-    text = " ".join(message.split())
-    for mark in (" In ", ". In "):
-        head, found, tail = text.rpartition(mark)
-        if found and " at /" in tail:
-            text = head.rstrip(". ")
-            break
-    return f"TensorRT refuses: {text[:400]}"
+    """The builder's message in one line, without the places in its own source."""
+    text = _PLACES.sub("", " ".join(message.split()))
+    head, found, tail = text.rpartition(". In ")
+    if found and " at /" in tail:
+        text = head
+    return f"TensorRT refuses: {text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + '...'}"
 
 
 def _names(function: ir.Operation, key: str, prefix: str, count: int, taken: set[str]) -> list[str]:

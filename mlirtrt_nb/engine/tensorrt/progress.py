@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ...errors import Cancelled
 
-__all__ = ["BuildMonitor", "run_watched"]
+__all__ = ["BuildMonitor", "Progress", "run_watched"]
 
 T = TypeVar("T")
 Progress = Callable[[str, int, int], bool]
