@@ -47,6 +47,7 @@ class _Function:
         from .conversions.dims import Dims
         from .conversions.emitter import Emitter
 
+        self._function = operation
         self._block = operation.regions[0].blocks[0]
         self._weights = program.weights
         self._keep = keep
@@ -107,19 +108,26 @@ class _Function:
                     result.replace_all_uses_with(after)
         for operation in reversed(self._done):
             operation.erase()
-        self._return_constants()
+        self._return()
         for operation in reversed([op.operation for op in self._block.operations]):
             if operation.name.startswith(_DIALECTS) and not _is_read(operation):
                 operation.erase()
 
-    def _return_constants(self) -> None:
-        """Constants that the function returns, in the tensorrt dialect where it has their type."""
+    def _return(self) -> None:
+        """Return constants in the tensorrt dialect where it has their type, and declare what is returned."""
+        from torch_mlir import ir
+
         from ...dialects.onnx.ops import is_constant
 
         end = self._block.operations[len(self._block.operations) - 1].operation
         for index, value in enumerate(end.operands):
             if is_constant(value) and str(value.type.element_type) in _RETURNED:  # type: ignore[attr-defined]
                 end.operands[index] = self._emitter.value(value)
+        declared = ir.FunctionType(ir.TypeAttr(self._function.attributes["function_type"]).value)
+        returned = [value.type for value in end.operands]
+        if returned != list(declared.results):
+            exact = ir.FunctionType.get(declared.inputs, returned)
+            self._function.attributes["function_type"] = ir.TypeAttr.get(exact)
 
 
 _DIALECTS = ("onnx.", "tensorrt.")
@@ -143,6 +151,8 @@ def _check_types(node: Node) -> None:
         if value is None:
             continue
         kind = value.type
+        if isinstance(kind, ir.UnrankedTensorType) and value in node.results:
+            continue  # the converter works it out
         if not isinstance(kind, ir.RankedTensorType):
             raise Refused(f"{kind} is not a tensor of known rank")
         if str(kind.element_type) not in _ELEMENTS:
@@ -156,7 +166,7 @@ _ELEMENTS = frozenset("f32 f16 bf16 i64 i32 i8 i1 ui8 i4 f8E4M3FN f4E2M1FN f8E8M
 def _settle(
     node: Node, values: list[ir.Value | None], emitter: Emitter
 ) -> list[tuple[ir.Value, ir.Value]]:
-    """The op's results beside what they have become, with the results' own types."""
+    """The op's results beside what they have become."""
     from .conversions import Refused
 
     pairs = []
@@ -166,7 +176,7 @@ def _settle(
             if node.is_read(index):
                 raise Refused(f"result {index} is used, which no TensorRT layer gives")
             continue
-        pairs.append((before, emitter.typed(after, before.type)))
+        pairs.append((before, emitter.result(before, after)))
     return pairs
 
 
@@ -189,9 +199,8 @@ def _drop_unread_weights(program: Program) -> None:
     named: set[str] = set()
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
-        for entry in operation.attributes:
-            attribute = operation.attributes[entry] if isinstance(entry, str) else entry.attr
-            if isinstance(attribute, ir.DenseResourceElementsAttr):
+        for attribute in operation.attributes.values():
+            if type(attribute) is ir.Attribute:  # what the bindings have no class for, handles among it
                 name = handle_name(attribute)
                 if name is not None:
                     named.add(name)
