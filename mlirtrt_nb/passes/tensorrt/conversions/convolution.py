@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch_mlir import ir
 
 from .emitter import Emitter
-from .node import Node, Refused, converter, rank_of, shape_of
+from .node import Node, Refused, converter, element, shape_of
 
 __all__ = ["pads_of", "with_height"]
 
@@ -136,7 +137,7 @@ def _layer(
     layout: _Layout,
     name: str,
     keys: tuple[str, str],
-    attributes: dict[str, object],
+    attributes: dict[str, Any],
 ) -> ir.Value:
     """The layer, with constant weights as attributes and others as operands."""
     if layout.spatial not in (1, 2, 3):
@@ -159,13 +160,28 @@ def _layer(
             attributes[f"{keys[1]}Static"] = static
         else:
             operands[2] = bias
-    dims_out = shape_of(node.result)
-    result = emit.type((*dims_out[:2], 1, *dims_out[2:]) if layout.flat else dims_out, _kind(node))
+    result = emit.type(_dims(x, kernel, layout, name, attributes), element(x))
     made = emit.op(name, operands, attributes, result)
     return emit.squeeze(made, [2]) if layout.flat else made
 
 
-def _kind(node: Node) -> str:
-    if rank_of(node[0]) != rank_of(node.result):
-        raise Refused("the result's rank differs from the input's")
-    return str(node.result.type.element_type)  # type: ignore[attr-defined]
+def _dims(
+    x: ir.Value, kernel: ir.Value, layout: _Layout, name: str, attributes: Mapping[str, Any]
+) -> list[int | None]:
+    """The dimensions of the layer's result."""
+    sizes, window = shape_of(x), [*([1] if layout.flat else []), *shape_of(kernel)[2:]]
+    dilation = attributes["dilation"] or [1] * len(window)
+    dims: list[int | None] = []
+    for axis, k in enumerate(window):
+        size = sizes[axis + 2]
+        stride = attributes["stride"][axis]
+        pad = attributes["pre_padding"][axis] + attributes["post_padding"][axis]
+        if size is None or k is None:
+            dims.append(None)
+        elif name == "convolution":
+            dims.append((size + pad - dilation[axis] * (k - 1) - 1) // stride + 1)
+        else:
+            dims.append((size - 1) * stride - pad + dilation[axis] * (k - 1) + 1)
+    maps = shape_of(kernel)
+    channels = maps[0] if name == "convolution" else None if maps[1] is None else maps[1] * attributes["num_groups"]
+    return [sizes[0], channels, *dims]

@@ -70,18 +70,35 @@ class Emitter:
             return found
         return self._constant_of(value, None) if constant_attribute(value) is not None else value
 
-    def typed(self, value: ir.Value, kind: ir.Type) -> ir.Value:
-        """`value` with the type `kind`, which may differ in dimensions that one of the two does not know."""
+    def result(self, before: ir.Value, value: ir.Value) -> ir.Value:
+        """`value` as what `before`, a result of the op at hand, becomes; both get the type that knows most."""
         value = self.value(value)
+        kind = self._merged(before.type, value.type)
+        if before.type != kind:
+            before.set_type(kind)
         if value.type == kind:
             return value
-        if element(value) != str(kind.element_type) or rank_of(value) != kind.rank:  # type: ignore[attr-defined]
-            raise AssertionError(f"a conversion gave {value.type} for {kind}")
         if any(value.owner == operation for operation in self.created):
             value.set_type(kind)
             return value
         name = "cast" if element(value) == "i64" else "identity"  # identity has no i64 in the dialect
         return self.op(name, [value], None, kind)
+
+    def _merged(self, declared: ir.Type, made: ir.Type) -> ir.Type:
+        """One type for a value that has two, each of which may leave dimensions open."""
+        if declared == made or not isinstance(declared, ir.RankedTensorType):
+            return made
+        assert isinstance(made, ir.RankedTensorType)
+        agree = declared.element_type == made.element_type and declared.rank == made.rank
+        dims = []
+        for axis in range(made.rank) if agree else ():
+            a = None if declared.is_dynamic_dim(axis) else declared.get_dim_size(axis)
+            b = None if made.is_dynamic_dim(axis) else made.get_dim_size(axis)
+            agree = agree and (a is None or b is None or a == b)
+            dims.append(b if a is None else a)
+        if not agree:
+            raise AssertionError(f"a conversion gave {made} for {declared}")
+        return self.type(dims, str(made.element_type))
 
     def converted(self, value: ir.Value) -> ir.Value | None:
         """What `value` has become, or None."""

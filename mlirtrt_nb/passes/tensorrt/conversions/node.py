@@ -106,6 +106,13 @@ class Node:
     def result(self) -> ir.Value:
         return self.results[0]
 
+    def declared(self, rank: int, index: int = 0) -> tuple[int | None, ...]:
+        """What shape inference knows of a result that has `rank` dimensions."""
+        kind = self.results[index].type
+        if isinstance(kind, ir.RankedTensorType) and kind.rank == rank:
+            return shape_of(self.results[index])
+        return (None,) * rank
+
     def is_read(self, index: int) -> bool:
         """Whether anything reads the result."""
         return index < len(self.results) and any(True for _ in self.results[index].uses)

@@ -97,7 +97,7 @@ class _Pool:
         A last window that would start in the padding at the end is not counted.
         """
         sizes = shape_of(self.node[0])[2:]
-        given = shape_of(self.node.result)[2:]
+        given = self.node.declared(self.spatial + 2)[2:]
         found = []
         for axis, size in enumerate(sizes):
             k, s, b, a = self.window[axis], self.stride[axis], self.before[axis], self.after[axis]
@@ -134,8 +134,12 @@ class _Pool:
             "poolingType": kind,
             "averageCountExcludesPadding": excludes,
         }
-        dims = shape_of(self.node.result)
-        result = emit.type((*dims[:2], 1, *dims[2:]) if flat else dims, element(x))
+        dims: list[int | None] = [*shape_of(x)[:2], *([1] if flat else [])]
+        ends = self.ends()
+        for axis, size in enumerate(shape_of(x)[2:]):
+            whole = None if size is None else size + self.before[axis] + ends[axis] - self.window[axis]
+            dims.append(None if whole is None else whole // self.stride[axis] + 1)
+        result = emit.type(dims, element(x))
         made = emit.op("pooling", [with_height(emit, x) if flat else x], attributes, result)
         return emit.squeeze(made, [2]) if flat else made
 

@@ -21,7 +21,7 @@ def target_of(node: Node, emit: Emitter, index: int, what: str) -> list[int | Di
     if rank is None:
         raise Refused(f"{what} of unknown length")
     known = node.dims.elements(value) or (None,) * rank
-    given = shape_of(node.result) if rank_of(node.result) == rank else (None,) * rank
+    given = node.declared(rank)
     found: list[int | Dim | ir.Value] = []
     for n, entry in enumerate(known):
         size = given[n]
@@ -65,14 +65,26 @@ def _reshape(node: Node, emit: Emitter) -> ir.Value:
 
 def _reshaped(node: Node, emit: Emitter, x: ir.Value, target: list[int | Dim | ir.Value]) -> ir.Value:
     """Reshape with at most one -1 among the numbers, which is worked out as far as it can be."""
-    dims = shape_of(node.result)
+    dims = node.declared(len(target))
     if -1 in [entry for entry in target if isinstance(entry, int)]:
         at = next(n for n, entry in enumerate(target) if isinstance(entry, int) and entry == -1)
         size = dims[at]
         if size is None:
+            size = _rest(emit.sizes(x), target, at)
+        if size is None:
             return _inferred(node, emit, x, target, at)
         target[at] = size
     return emit.reshape(x, target)
+
+
+def _rest(own: Sequence[int | Dim], target: Sequence[int | Dim | ir.Value], at: int) -> int | None:
+    """The length of dimension `at` if the other dynamic ones are the same before and after."""
+    moving = [entry for entry in target if not isinstance(entry, int)]
+    if sorted(map(repr, moving)) != sorted(repr(d) for d in own if not isinstance(d, int)):
+        return None
+    before = int(np.prod([d for d in own if isinstance(d, int)], dtype=np.int64))
+    after = int(np.prod([d for n, d in enumerate(target) if isinstance(d, int) and n != at], dtype=np.int64))
+    return before // after if after else None
 
 
 def _inferred(node: Node, emit: Emitter, x: ir.Value, target: list[int | Dim | ir.Value], at: int) -> ir.Value:
@@ -91,7 +103,8 @@ def _inferred(node: Node, emit: Emitter, x: ir.Value, target: list[int | Dim | i
         "first_transpose": list(range(rank_of(x))),
         "second_transpose": list(range(len(target))),
     }
-    result = emit.type(shape_of(node.result), element(x))
+    known = [entry if isinstance(entry, int) and entry != -1 else None for entry in target]
+    result = emit.type(known, element(x))
     numbers = [entry for entry in target if isinstance(entry, int)]
     if None not in kept and not (0 in numbers):
         return emit.op("shuffle", [x], {**attributes, "reshape": kept}, result)

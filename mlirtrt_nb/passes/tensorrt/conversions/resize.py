@@ -6,7 +6,7 @@ import numpy as np
 from torch_mlir import ir
 
 from .dims import Dim
-from .emitter import Emitter
+from .emitter import Emitter, Shape
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .reshaping import target_of
 
@@ -109,26 +109,26 @@ def _layer(
         attributes["nearestRounding"] = _ROUNDING[rounding]
     if kind == "cubic":
         attributes["cubicCoeff"] = node.attr("cubic_coeff_a", -0.75)
-    _check_dims(node, emit, kind, scales, sizes)
-    result = emit.type(shape_of(node.result), element(x))
+    result = emit.type(_dims(node, scales, sizes), element(x))
+    _check_dims(kind, shape_of(x), _dims(node, scales, sizes), scales)
     fixed = sizes is None or all(isinstance(entry, int) for entry in sizes)
     shape = None if fixed else emit.vector(sizes or [])
     return emit.op(f"resize_{kind}", [x, shape], attributes, result)
 
 
-def _check_dims(
-    node: Node,
-    emit: Emitter,
-    kind: str,
-    scales: list[float] | None,
-    sizes: list[int | Dim | ir.Value] | None,
-) -> None:
+def _dims(
+    node: Node, scales: list[float] | None, sizes: list[int | Dim | ir.Value] | None
+) -> list[int | None]:
+    if sizes is not None:
+        return [entry if isinstance(entry, int) else None for entry in sizes]
+    assert scales is not None
+    return [None if d is None else int(d * s) for d, s in zip(shape_of(node[0]), scales, strict=True)]
+
+
+def _check_dims(kind: str, before: Shape, after: Shape, scales: list[float] | None) -> None:
     """Only inner dimensions may change: the two innermost for cubic, three for the others."""
-    inner = 2 if kind == "cubic" else 3
-    outer = max(rank_of(node[0]) - inner, 0)
-    before, after = shape_of(node[0]), shape_of(node.result)
+    outer = max(len(before) - (2 if kind == "cubic" else 3), 0)
     for axis in range(outer):
         scaled = scales is not None and scales[axis] != 1.0
-        resized = sizes is not None and before[axis] is not None and before[axis] != after[axis]
-        if scaled or resized:
-            raise Refused(f"{kind} resize of dimension {axis} of {rank_of(node[0])}")
+        if scaled or (before[axis] is not None and before[axis] != after[axis]):
+            raise Refused(f"{kind} resize of dimension {axis} of {len(before)}")

@@ -7,7 +7,7 @@ from torch_mlir import ir
 
 from .dims import Dim
 from .emitter import Emitter
-from .node import Node, Refused, converter, rank_of, shape_of
+from .node import Node, Refused, converter, rank_of
 
 __all__: list[str] = []
 
@@ -24,7 +24,7 @@ def _concat(node: Node, emit: Emitter) -> ir.Value:
 def _split(node: Node, emit: Emitter) -> list[ir.Value | None]:
     x = node[0]
     axis = node.axis(node.attr("axis", 0))
-    lengths = [shape_of(result)[axis] for result in node.results]
+    lengths = [node.declared(rank_of(x), n)[axis] for n in range(len(node.results))]
     if node.attr("split") is not None:
         lengths = list(node.attr("split"))
     elif node.opset >= 13 and node.input(1) is not None:
@@ -49,7 +49,7 @@ def _slice(node: Node, emit: Emitter) -> ir.Value:
     rank = rank_of(x)
     starts, ends, axes, steps = _bounds(node)
     dims = emit.sizes(x)
-    given = shape_of(node.result)
+    given = node.declared(rank)
     start: list[int | Dim | ir.Value] = [0] * rank
     size: list[int | Dim | ir.Value] = list(dims)
     stride = [1] * rank
