@@ -56,7 +56,7 @@ def _infer_convolution(op: Op) -> list[ir.Type]:
         shapes.windowed(sizes[i + 2], window[i + 2], stride[i], before[i], after[i], dilation[i], mode)
         for i in range(data.rank - 2)
     ]
-    return [_placed(op, [sizes[0], window[0], *spatial], data)]
+    return [_placed(op, [sizes[0], window[0]], spatial)]
 
 
 def _infer_deconvolution(op: Op) -> list[ir.Type]:
@@ -77,16 +77,16 @@ def _infer_deconvolution(op: Op) -> list[ir.Type]:
         else:
             spatial.append((size - 1) * stride[i] - before[i] - after[i] + dilation[i] * (extent - 1) + 1)
     channels = window[1] if window[1] == shapes.DYNAMIC else window[1] * op.attr("num_groups")
-    return [_placed(op, [sizes[0], channels, *spatial], data)]
+    return [_placed(op, [sizes[0], channels], spatial)]
 
 
-def _placed(op: Op, shape: list[int], data: ir.RankedTensorType) -> ir.Type:
-    """The result type, once it is clear that every dimension is possible."""
-    if any(d < 0 and d != shapes.DYNAMIC for d in shape):
-        reject(
-            op, f"the window does not fit: the result would have shape {shapes.text(shape)}, from input {data}"
-        )
-    return shapes.tensor(shape, data.element_type)
+def _placed(op: Op, outer: list[int], spatial: list[int], *, least: int = 1) -> ir.Type:
+    """The result type, once it is clear that every spatial dimension has room."""
+    data = op.type("input")
+    if any(d < least and d != shapes.DYNAMIC for d in spatial):
+        shown = shapes.text([*outer, *spatial])
+        reject(op, f"the window does not fit: the result would have shape {shown}, from input {data}")
+    return shapes.tensor([*outer, *spatial], data.element_type)
 
 
 def _verify_convolution(op: Op) -> None:
@@ -155,7 +155,7 @@ def _infer_pooling(op: Op) -> list[ir.Type]:
         shapes.windowed(sizes[i + 2], window[i], stride[i], before[i], after[i], 1, mode)
         for i in range(data.rank - 2)
     ]
-    return [_placed(op, [*sizes[:2], *spatial], data)]
+    return [_placed(op, sizes[:2], spatial)]
 
 
 def _verify_pooling(op: Op) -> None:
@@ -189,7 +189,7 @@ def _infer_padding(op: Op) -> list[ir.Type]:
         place = data.rank - 2 + i
         if shape[place] != shapes.DYNAMIC:
             shape[place] += before[i] + after[i]
-    return [_placed(op, shape, data)]
+    return [_placed(op, shape[:-2], shape[-2:], least=0)]
 
 
 _WINDOW = (

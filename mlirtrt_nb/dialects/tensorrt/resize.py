@@ -41,12 +41,12 @@ def _verifier(innermost: int, exactly: bool) -> Callable[[Op], None]:
         if exactly and kind.rank < innermost:
             reject(op, f"input is {kind}; it must have rank {innermost} or more")
         outer = max(0, kind.rank - innermost)
+        _verify_sizes(op, kind, scales, outer)
         if not shapes.compatible(kind.shape[:outer], target.shape[:outer]):
             reject(
                 op,
                 f"input is {kind} and result is {target}; only the {innermost} innermost dimensions may change",
             )
-        _verify_sizes(op, kind, scales, outer)
 
     return verify
 

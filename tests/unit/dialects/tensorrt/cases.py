@@ -15,7 +15,7 @@ from mlirtrt_nb.ir.context import new_context
 from mlirtrt_nb.ir.verifier import verify_op
 
 # An operand: a tensor type without its brackets, None where it is absent, a list where it is variadic.
-Operands = Sequence[str | None | list[str]]
+Operands = Sequence[str | list[str] | None]
 
 _CONTEXT = new_context()
 
@@ -38,11 +38,11 @@ def value(spelling: str) -> ir.Value:
     return ir.Operation.create("builtin.unrealized_conversion_cast", results=[tensor(spelling)]).result
 
 
-def build(name: str, operands: Operands, attrs: dict[str, Any], results: Sequence[str] | None = None) -> ir.Operation:
+def build(
+    name: str, operands: Operands, attrs: dict[str, Any], results: Sequence[str] | None = None
+) -> ir.Operation:
     """`tensorrt.<name>` at the insertion point; attributes spelled `mlir:...` are parsed."""
-    made = [
-        None if o is None else [value(x) for x in o] if isinstance(o, list) else value(o) for o in operands
-    ]
+    made = [None if o is None else [value(x) for x in o] if isinstance(o, list) else value(o) for o in operands]
     parsed = {
         key: ir.Attribute.parse(v[5:]) if isinstance(v, str) and v.startswith("mlir:") else v
         for key, v in attrs.items()
