@@ -40,12 +40,13 @@ class ExportedModel:
 
 
 def opset_import(function: ir.Operation) -> dict[str, int]:
-    """The opsets that a function, or one around it, names; {} if none does."""
+    """The opsets that a function, or one around it, names; {} if none does. ONNX's own domain is ""."""
     found: Any = function
     while found is not None:
         if "onnx.opset_import" in found.attributes:
             table = ir.DictAttr(found.attributes["onnx.opset_import"])
-            return {entry.name: int(ir.IntegerAttr(entry.attr).value) for entry in table}
+            named = {entry.name: int(ir.IntegerAttr(entry.attr).value) for entry in table}
+            return {("" if domain == "ai.onnx" else domain): version for domain, version in named.items()}
         parent = found.parent
         found = parent.operation if parent is not None else None
     return {}

@@ -78,8 +78,9 @@ def opset(operation: ir.Operation | ir.OpView, domain: str = "") -> int:
     while found is not None:
         if "onnx.opset_import" in found.attributes:
             table = ir.DictAttr(found.attributes["onnx.opset_import"])
-            if domain in table:
-                return int(ir.IntegerAttr(table[domain]).value)
+            # MLIR has no empty attribute names, so ONNX's own domain goes by its long name.
+            if (domain or "ai.onnx") in table:
+                return int(ir.IntegerAttr(table[domain or "ai.onnx"]).value)
         parent = found.parent
         found = parent.operation if parent is not None else None
     return _newest(domain)

@@ -100,8 +100,8 @@ class Importer:
             function = func.FuncOp("main", ir.FunctionType.get(inputs, []))
             function.attributes["onnx.opset_import"] = ir.DictAttr.get(
                 {
-                    domain: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), v)
-                    for domain, v in self._imports.items()
+                    domain or "ai.onnx": self._attributes.of_value(AttributeProto.INT, version)
+                    for domain, version in self._imports.items()
                 }
             )
         locations = [ir.Location.name(entry.name) for entry in graph.input]

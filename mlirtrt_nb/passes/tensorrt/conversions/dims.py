@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
+from ....dialects.onnx.families import BROADCASTING, SAME_SHAPE
 from ....dialects.onnx.ops import constant_value, is_absent
 from ....dialects.onnx.schemas import identity
 from ....ir.builder import Op
@@ -31,19 +32,6 @@ class Dim:
 # One element of a shape value; None where it is neither a number nor a dimension.
 Element = int | Dim | None
 
-# Ops whose result has the shape of operand 0.
-_SAME_SHAPE = frozenset(
-    "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Cast CastLike Ceil Celu Clip Cos Cosh CumSum "
-    "DequantizeLinear Dropout Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity "
-    "InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Log LogSoftmax LpNormalization "
-    "MeanVarianceNormalization Mish Neg Not PRelu QuantizeLinear RMSNormalization Reciprocal Relu Round "
-    "ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan "
-    "Tanh ThresholdedRelu Trilu".split()
-)
-_BROADCASTING = frozenset(
-    "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min "
-    "Mod Mul Or Pow Sub Sum Where Xor".split()
-)
 # What may lie between a shape and a layer's shape input.
 _ON_HOST = frozenset(
     "Abs Add Cast Ceil Concat Div Equal Expand Floor Gather Greater Identity Less Max Min Mod Mul Neg Not "
@@ -129,9 +117,9 @@ class Dims:
         data = operation.operands[0] if len(operation.operands) else None
         if data is None or not isinstance(data.type, ir.RankedTensorType):
             return None
-        if kind in _SAME_SHAPE:
+        if kind in SAME_SHAPE:
             return Dim(data, axis) if data.type.rank == value.type.rank else None  # type: ignore[attr-defined]
-        if kind in _BROADCASTING:
+        if kind in BROADCASTING:
             return self._broadcast(list(operation.operands), value, axis)
         if kind in _WINDOWED:
             return Dim(data, 0) if axis == 0 else None

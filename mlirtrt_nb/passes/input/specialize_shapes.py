@@ -1,0 +1,70 @@
+"""specialize-shapes: make dimensions static that the profiles fix, and fold the shape arithmetic on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...program import Program
+from ..base import Pass, PassContext, option, register
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+__all__ = ["SpecializeShapes"]
+
+_MAX_BYTES = 1 << 20
+
+
+@register
+class SpecializeShapes(Pass):
+    """Give the entry function's arguments the dimensions that every profile fixes (min = max), infer all
+    types anew, and replace shapes that are then known by constants."""
+
+    name = "specialize-shapes"
+    phase = "input"
+
+    fold: bool = option(True, "replace shapes that are known by constants")
+
+    def apply(self, program: Program, context: PassContext) -> None:
+        from torch_mlir import ir
+
+        from ...ir.inspect import entry_function
+        from .propagation import Sweep, settle_signature
+        from .rewriting import erase_dead
+
+        function = entry_function(program.module.operation)
+        if function is None:
+            return
+        with program.context, ir.Location.unknown():
+            _set_arguments(function, program, context)
+            if self.fold:
+                Sweep(program, function, max_bytes=_MAX_BYTES, shapes_only=True).run()
+                erase_dead(function)
+            else:
+                settle_signature(function)
+
+
+def _set_arguments(function: ir.Operation, program: Program, context: PassContext) -> None:
+    from torch_mlir import ir
+
+    from ...dialects.onnx.inference import merge
+
+    dynamic = ir.ShapedType.get_dynamic_size()
+    arguments = function.regions[0].blocks[0].arguments
+    for spec, argument in zip(program.inputs, arguments, strict=True):
+        fixed = _fixed(context, spec.name)
+        kind = argument.type
+        if fixed is None or not isinstance(kind, ir.RankedTensorType | ir.UnrankedTensorType):
+            continue
+        dims = [dynamic if d is None else d for d in fixed]
+        made = merge(kind, ir.RankedTensorType.get(dims, kind.element_type))
+        if made != kind:
+            argument.set_type(made)
+
+
+def _fixed(context: PassContext, name: str) -> tuple[int | None, ...] | None:
+    """The dimensions that are one number throughout all profiles; None where no profile names the input."""
+    shapes = [shape for profile in context.profiles for shape in profile.get(name, ())]
+    if not shapes:
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True))
