@@ -39,11 +39,11 @@ def attribute_of(
     kind = array_type(array)
     if array.size <= inline and array.dtype.kind in "fiub":
         return _dense(array, kind)
-    unique = _unique(name, weights)
-    weights[unique] = array
-    escaped = unique.replace("\\", "\\\\").replace('"', '\\"')
     # Parsed, not built from a buffer: a handle alone costs nothing and has nothing to keep alive.
-    return ir.Attribute.parse(f'dense_resource<"{escaped}"> : {kind}')
+    attribute = ir.Attribute.parse(f'dense_resource<"{_escaped(_unique(name, weights))}"> : {kind}')
+    # MLIR renames a handle whose name its context has seen before, as in another clone of the program.
+    weights[handle_name(attribute) or name] = array
+    return attribute
 
 
 def _unique(name: str, weights: MutableMapping[str, np.ndarray]) -> str:
@@ -71,7 +71,22 @@ def handle_name(attribute: ir.Attribute) -> str | None:
     if match is None:
         return None
     quoted, bare = match.groups()
-    return bare if quoted is None else quoted.replace('\\"', '"').replace("\\\\", "\\")
+    return bare if quoted is None else _unescaped(quoted)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r'[\\"\x00-\x1f\x7f]', lambda match: f"\\{ord(match.group()):02X}", text)
+
+
+def _unescaped(text: str) -> str:
+    """The string that MLIR prints as `text`: a backslash, or any byte as two hexadecimal digits, is escaped."""
+    raw = re.sub(rb"\\([0-9A-Fa-f]{2}|.)", _byte, text.encode())
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _byte(match: re.Match[bytes]) -> bytes:
+    code = match.group(1)
+    return bytes.fromhex(code.decode()) if len(code) == 2 else code
 
 
 def value_of(attribute: ir.Attribute, weights: MutableMapping[str, np.ndarray]) -> np.ndarray:
