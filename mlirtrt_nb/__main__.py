@@ -1,0 +1,195 @@
+"""The same work from a shell: `python -m mlirtrt_nb compile|run|bench|opt|doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import Cancelled, InputError, MlirTrtError, OptionError, SourceError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .runtime.session import Session
+
+__all__ = ["main"]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command line. 0 on success, 1 on an error of the package, 130 when stopped."""
+    arguments = _parser().parse_args(words)
+    try:
+        arguments.run(arguments)
+    except (KeyboardInterrupt, Cancelled):
+        print("stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe has gone (`| head`); closing quietly is what it expects.
+        sys.stderr.close()
+        return 1
+    except MlirTrtError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m mlirtrt_nb", description="MLIR-TensorRT from a shell.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_compile(commands.add_parser("compile", help="a model in, a .plan file out"))
+    _add_run(commands.add_parser("run", help="run a .plan file on arrays"))
+    _add_bench(commands.add_parser("bench", help="measure the latency of a .plan file"))
+    _add_opt(commands.add_parser("opt", help="run passes over a program and print it"))
+    commands.add_parser("doctor", help="what this machine can build and run").set_defaults(run=_doctor)
+    return parser
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="a .onnx or .mlir file")
+    parser.add_argument("-o", "--output", type=Path, help="the .plan file; by default beside the model")
+    parser.add_argument("--target", action="append", default=[], help="cpu, sm75 ... sm121 or cuda; once per target")
+    parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--shape", action="append", default=[], help="x=1x3x224x224, or x=MIN:OPT:MAX")
+    parser.add_argument("--passes", help="a pipeline as text, instead of the default one")
+    parser.add_argument("--no-cache", action="store_true", help="build every engine anew")
+    parser.set_defaults(run=_compile)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", type=Path, help="a .plan file")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="once per input")
+    parser.add_argument("-o", "--output", type=Path, help="a .npz file for the outputs")
+    parser.add_argument("--device", default="auto", help="cpu, cuda or auto")
+    parser.set_defaults(run=_run)
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", type=Path, help="a .plan file")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="NAME=FILE.npy", help="else random inputs"
+    )
+    parser.add_argument("--device", default="auto", help="cpu, cuda or auto")
+    parser.add_argument("--warmup", type=float, default=200, metavar="MS")
+    parser.add_argument("--duration", type=float, default=3000, metavar="MS")
+    parser.add_argument("--iterations", type=int, default=10, metavar="N")
+    parser.set_defaults(run=_bench)
+
+
+def _add_opt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("program", help="a .mlir or .onnx file, or - for standard input")
+    parser.add_argument("--passes", default="", help="a pipeline as text; none just parses and prints")
+    parser.add_argument("--generic", action="store_true", help="print MLIR's generic form")
+    parser.add_argument("--locations", action="store_true", help="print locations")
+    parser.add_argument("-o", "--output", type=Path, help="a file instead of standard output")
+    parser.set_defaults(run=_opt)
+
+
+def _compile(arguments: argparse.Namespace) -> None:
+    from .compilation import compile as compile_program
+    from .frontends.load import load
+    from .options import parse_shape_options, parse_target_options
+
+    plan = compile_program(
+        load(arguments.model),
+        target=parse_target_options(arguments.target, "cpu"),
+        precision=arguments.precision,
+        shapes=parse_shape_options(arguments.shape),
+        pipeline=arguments.passes,
+        cache=not arguments.no_cache,
+    )
+    output = arguments.output or Path(arguments.model).with_suffix(".plan")
+    plan.save(output)
+    print(plan)
+    print(f"\nwrote {output}")
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    import numpy as np
+
+    session = _session(arguments)
+    outputs = session.run(_arrays(session, arguments.input))
+    for name, value in outputs.items():
+        print(f"{name}: {'x'.join(map(str, value.shape))} {value.dtype}")
+    if arguments.output:
+        np.savez(arguments.output, **outputs)
+        print(f"wrote {arguments.output}")
+
+
+def _bench(arguments: argparse.Namespace) -> None:
+    from .reports.latency import benchmark
+
+    session = _session(arguments)
+    inputs = _arrays(session, arguments.input) if arguments.input else None
+    report = benchmark(
+        session,
+        inputs,
+        warmup_ms=arguments.warmup,
+        duration_ms=arguments.duration,
+        iterations=arguments.iterations,
+    )
+    print(report)
+
+
+def _opt(arguments: argparse.Namespace) -> None:
+    from .frontends.load import load
+    from .frontends.text import from_mlir
+    from .passes.pipeline import Pipeline
+
+    if arguments.program == "-":
+        program = from_mlir(sys.stdin.read(), filename="<stdin>")
+    else:
+        program = load(arguments.program)
+    if arguments.passes:
+        program = Pipeline.parse(arguments.passes).run(program).program
+    text = program.text(custom=not arguments.generic, locations=arguments.locations)
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    else:
+        print(text)
+
+
+def _doctor(arguments: argparse.Namespace) -> None:
+    from .diagnosis import doctor
+
+    print(doctor())
+
+
+def _session(arguments: argparse.Namespace) -> Session:
+    from .plan import Plan
+
+    return Plan.load(arguments.plan).session(device=arguments.device)
+
+
+def _arrays(session: Session, given: Sequence[str]) -> dict[str, np.ndarray]:
+    """The arrays of `--input NAME=FILE.npy` options. A session of one input needs no NAME."""
+    names = [entry.name for entry in session.inputs]
+    arrays: dict[str, Any] = {}
+    for text in given:
+        # From the right, since an input's name may hold an equals sign.
+        name, equals, file = text.rpartition("=")
+        if not equals and len(names) == 1:
+            name = names[0]
+        if not name:
+            raise OptionError(f"--input {text!r} is not understood", hint="write --input NAME=FILE.npy")
+        arrays[name] = _load_array(file)
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        wanted = " ".join(f"--input {name}=FILE.npy" for name in missing)
+        raise InputError(f"no array for {', '.join(missing)}", hint=f"add {wanted}")
+    return arrays
+
+
+def _load_array(file: str) -> np.ndarray:
+    import numpy as np
+
+    try:
+        return np.load(file, allow_pickle=False)  # type: ignore[no-any-return]
+    except (OSError, ValueError) as error:
+        raise SourceError(f"cannot read {file} as a .npy array: {error}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
