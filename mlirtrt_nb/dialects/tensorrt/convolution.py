@@ -1,4 +1,4 @@
-"""Convolution, deconvolution, pooling and padding."""
+"""Convolution and deconvolution."""
 
 from __future__ import annotations
 
@@ -10,29 +10,15 @@ from ...ir import shapes
 from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand
 from ...ir.verifier import reject
-from .common import FLOATS, INS, check_rank, elements_type, example
+from .common import FLOATS, elements_type, example
+from .windows import DEFAULT_PADDING, placed, spatial_lists
 
 __all__ = ["OPS"]
-
-_DEFAULT_PADDING = "kEXPLICIT_ROUND_DOWN"
 
 
 def _weights(op: Op, name: str) -> ir.RankedTensorType | None:
     """The type of weights that are an operand or, under `<name>Static`, an attribute."""
     return op.type(name) if op.operand(name) is not None else elements_type(op, f"{name}Static")
-
-
-def _spatial(op: Op, spatial: int, *names: str) -> tuple[list[int], ...]:
-    """The named attributes, each with one value per spatial dimension; an absent one is all 1."""
-    found = tuple(op.attr(name) or [1] * spatial for name in names)
-    for name, values in zip(names, found, strict=True):
-        if len(values) != spatial:
-            reject(
-                op,
-                f"{name} = {values} must have {spatial} values, one per spatial dimension of "
-                f"{op.type('input')}",
-            )
-    return found
 
 
 def _needed_kernel(op: Op, name: str) -> ir.RankedTensorType:
@@ -47,25 +33,25 @@ def _needed_kernel(op: Op, name: str) -> ir.RankedTensorType:
 def _infer_convolution(op: Op) -> list[ir.Type]:
     kernel = _needed_kernel(op, "kernel")
     data = op.type("input")
-    stride, before, after, dilation = _spatial(
+    stride, before, after, dilation = spatial_lists(
         op, data.rank - 2, "stride", "pre_padding", "post_padding", "dilation"
     )
-    mode = op.attr("padding_mode") or _DEFAULT_PADDING
+    mode = op.attr("padding_mode") or DEFAULT_PADDING
     sizes, window = data.shape, kernel.shape
     spatial = [
         shapes.windowed(sizes[i + 2], window[i + 2], stride[i], before[i], after[i], dilation[i], mode)
         for i in range(data.rank - 2)
     ]
-    return [_placed(op, [sizes[0], window[0]], spatial)]
+    return [placed(op, [sizes[0], window[0]], spatial)]
 
 
 def _infer_deconvolution(op: Op) -> list[ir.Type]:
     kernel = _needed_kernel(op, "kernelWeights")
     data = op.type("input")
-    stride, before, after, dilation = _spatial(
+    stride, before, after, dilation = spatial_lists(
         op, data.rank - 2, "stride", "pre_padding", "post_padding", "dilation"
     )
-    same = (op.attr("padding_mode") or _DEFAULT_PADDING).startswith("kSAME")
+    same = (op.attr("padding_mode") or DEFAULT_PADDING).startswith("kSAME")
     sizes, window = data.shape, kernel.shape
     spatial = []
     for i in range(data.rank - 2):
@@ -77,16 +63,7 @@ def _infer_deconvolution(op: Op) -> list[ir.Type]:
         else:
             spatial.append((size - 1) * stride[i] - before[i] - after[i] + dilation[i] * (extent - 1) + 1)
     channels = window[1] if window[1] == shapes.DYNAMIC else window[1] * op.attr("num_groups")
-    return [_placed(op, [sizes[0], channels], spatial)]
-
-
-def _placed(op: Op, outer: list[int], spatial: list[int], *, least: int = 1) -> ir.Type:
-    """The result type, once it is clear that every spatial dimension has room."""
-    data = op.type("input")
-    if any(d < least and d != shapes.DYNAMIC for d in spatial):
-        shown = shapes.text([*outer, *spatial])
-        reject(op, f"the window does not fit: the result would have shape {shown}, from input {data}")
-    return shapes.tensor([*outer, *spatial], data.element_type)
+    return [placed(op, [sizes[0], channels], spatial)]
 
 
 def _verify_convolution(op: Op) -> None:
@@ -142,54 +119,6 @@ def _verify_channels(op: Op, kernel: ir.RankedTensorType, *, inputs: int, output
         reject(op, f"{bias} is {kind}; it must have rank 1 and {outputs} values")
     if not shapes.same_element(kind, data):
         reject(op, f"{bias} is {kind}; its element type must be that of input, {data}")
-
-
-def _infer_pooling(op: Op) -> list[ir.Type]:
-    data = op.type("input")
-    check_rank(op, "input", 4, 5)
-    names = ("windowSize", "stride", "prePadding", "postPadding")
-    window, stride, before, after = _spatial(op, data.rank - 2, *names)
-    mode = op.attr("paddingMode") or _DEFAULT_PADDING
-    sizes = data.shape
-    spatial = [
-        shapes.windowed(sizes[i + 2], window[i], stride[i], before[i], after[i], 1, mode)
-        for i in range(data.rank - 2)
-    ]
-    return [_placed(op, sizes[:2], spatial)]
-
-
-def _verify_pooling(op: Op) -> None:
-    kind = op.attr("poolingType")
-    if (op.raw("blendFactor") is not None) != (kind == "kMAX_AVERAGE_BLEND"):
-        reject(
-            op, f"blendFactor belongs to poolingType kMAX_AVERAGE_BLEND, and only to it; poolingType is {kind}"
-        )
-    if kind == "kMAX" and op.raw("averageCountExcludesPadding") is not None:
-        reject(op, "averageCountExcludesPadding does not belong to poolingType kMAX")
-    for name in ("windowSize", "stride"):
-        if any(v < 1 for v in op.attr(name)):
-            reject(op, f"{name} = {op.attr(name)} must be 1 or more")
-    if any(v < 0 for name in ("prePadding", "postPadding") for v in op.attr(name)):
-        reject(
-            op,
-            f"prePadding = {op.attr('prePadding')} and postPadding = {op.attr('postPadding')} must not be "
-            "negative",
-        )
-
-
-def _infer_padding(op: Op) -> list[ir.Type]:
-    data, before, after = op.type("input"), op.attr("prePadding"), op.attr("postPadding")
-    if data.rank < 4:
-        reject(op, f"input is {data}; it must have rank 4 or more")
-    for name, values in (("prePadding", before), ("postPadding", after)):
-        if len(values) != 2:
-            reject(op, f"{name} = {values} must have two values")
-    shape = data.shape
-    for i in (0, 1):
-        place = data.rank - 2 + i
-        if shape[place] != shapes.DYNAMIC:
-            shape[place] += before[i] + after[i]
-    return [_placed(op, shape[:-2], shape[-2:], least=0)]
 
 
 _WINDOW = (
@@ -267,51 +196,6 @@ OPS = (
             f"{_SQUARE}}} "
             "in(%x : tensor<1x4x8x8xf32>) -> tensor<1x3x8x8xf32>",
             "%0 : tensor<1x3x8x8xf32>",
-        ),
-    ),
-    OpDef(
-        "tensorrt.pooling",
-        "The maximum or average of each window.",
-        operands=(Operand("input", "i8 f16 bf16 f32", doc="Rank 4 or 5."),),
-        attrs=(
-            Attr("windowSize", "array<i64>", doc="One value per spatial dimension."),
-            Attr("stride", "array<i64>", doc="One value per spatial dimension."),
-            Attr("prePadding", "array<i64>", doc="One value per spatial dimension."),
-            Attr("postPadding", "array<i64>", doc="One value per spatial dimension."),
-            Attr("poolingType", "enum:pooling_type", doc="How."),
-            Attr("blendFactor", "f32", optional=True, doc="The average's share in kMAX_AVERAGE_BLEND."),
-            Attr("averageCountExcludesPadding", "i1", optional=True, doc="Not for kMAX; true where absent."),
-            Attr("paddingMode", "enum:padding_mode", optional=True, doc="kEXPLICIT_ROUND_DOWN where absent."),
-        ),
-        assembly="attr-dict `ins` `(` $input `:` type($input) `)` `->` type($result)",
-        infer=_infer_pooling,
-        verify=_verify_pooling,
-        layer="addPoolingNd",
-        example=example(
-            "%x: tensor<1x3x8x8xf32>",
-            "%0 = tensorrt.pooling {poolingType = #tensorrt.pooling_type<kMAX>, postPadding = array<i64: 0, "
-            "0>, "
-            "prePadding = array<i64: 0, 0>, stride = array<i64: 2, 2>, windowSize = array<i64: 2, 2>} "
-            "ins(%x : tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>",
-            "%0 : tensor<1x3x4x4xf32>",
-        ),
-    ),
-    OpDef(
-        "tensorrt.padding",
-        "Zero padding of the last two dimensions; negative amounts trim.",
-        operands=(Operand("input", "i8 i32 f16 f32", doc="Rank 4 or more."),),
-        attrs=(
-            Attr("prePadding", "array<i64>", doc="Two values."),
-            Attr("postPadding", "array<i64>", doc="Two values."),
-        ),
-        assembly=INS,
-        infer=_infer_padding,
-        layer="addPaddingNd",
-        example=example(
-            "%x: tensor<1x3x8x8xf32>",
-            "%0 = tensorrt.padding {postPadding = array<i64: 1, 1>, prePadding = array<i64: 0, -1>} "
-            "ins(%x : tensor<1x3x8x8xf32>) -> tensor<1x3x9x8xf32>",
-            "%0 : tensor<1x3x9x8xf32>",
         ),
     ),
 )

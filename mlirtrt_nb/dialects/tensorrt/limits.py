@@ -7,6 +7,7 @@ builder's own messages. The entries were found by building a network of one laye
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from torch_mlir import ir
 
@@ -88,7 +89,10 @@ _TYPES = {
     **dict.fromkeys(("squeeze", "unsqueeze"), _WITH_BOOL | {"ui8"}),
     **dict.fromkeys(("cast", "identity"), _WITH_BOOL | {"ui8"}),
     "dequantize": _QUANTIZED,
+    "select": _WITH_BOOL,
 }
+# The element types of everything that has no entry.
+_ANY = _WITH_BOOL | _QUANTIZED | {"ui8", "f8E8M0FNU"}
 # Layers that the network has and the ahead-of-time builder implements on no target.
 _UNIMPLEMENTED = frozenset({"non_zero", "nms"})
 
@@ -117,22 +121,27 @@ def _elements(operation: ir.Operation, kind: str) -> str | None:
     operands = operation.operands
     if not len(operands):
         return None
-    position = 1 if kind == "select" else 0
-    spelling = str(operands[position].type.element_type)
-    label, allowed = _allowed(operation, kind)
-    if allowed is None or spelling in allowed:
+    spelling = str(operands[1 if kind == "select" else 0].type.element_type)
+    attribute = _BY_ATTRIBUTE.get(kind)
+    value = ""
+    if attribute is not None:
+        value = _enum_value(operation.attributes[attribute[0]])
+        allowed = attribute[1].get(value, attribute[2])
+    else:
+        allowed = _TYPES.get(kind, _ANY)
+    if spelling in allowed:
         return None
-    return f"element type {spelling} in {label}; it takes {', '.join(sorted(allowed))}"
+    return f"element type {spelling} in {f'{kind} {value}'.rstrip()}; it takes {', '.join(sorted(allowed))}"
 
 
-def _allowed(operation: ir.Operation, kind: str) -> tuple[str, frozenset[str] | None]:
-    if kind in _BY_ATTRIBUTE:
-        attribute, table, default = _BY_ATTRIBUTE[kind]
-        value = Op.of(operation).attr(attribute)
-        return f"{kind} {value}", table.get(value, default)
-    if kind == "select":
-        return kind, _WITH_BOOL
-    return kind, _TYPES.get(kind)
+@lru_cache(maxsize=512)
+def _enum_text(text: str) -> str:
+    return text.partition('"')[2].partition('"')[0]
+
+
+def _enum_value(attribute: ir.Attribute) -> str:
+    """The spelling of an enum attribute ("kRELU")."""
+    return _enum_text(str(attribute))
 
 
 _BY_ATTRIBUTE: dict[str, tuple[str, dict[str, frozenset[str]], frozenset[str]]] = {
