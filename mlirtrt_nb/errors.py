@@ -165,7 +165,12 @@ class PassError(CompileError):
 
 
 class EngineBuildError(CompileError):
-    """An engine builder refused a function; the message carries the builder's own words."""
+    """An engine builder refused a function; the message carries the builder's own words.
+
+    `location` is the refused op's MLIR location as text, where the builder named one.
+    """
+
+    location: str | None = None
 
 
 class Cancelled(CompileError):

@@ -39,7 +39,9 @@ def _parse_profile(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> 
     for name in mapping:
         if name not in known:
             listed = ", ".join(known) or "none"
-            raise ShapeError(f"shapes= names an input {name!r} that the program does not have", hint=f"inputs: {listed}")
+            raise ShapeError(
+                f"shapes= names an input {name!r} that the program does not have", hint=f"inputs: {listed}"
+            )
     missing = [spec for spec in inputs if spec.name not in mapping and not _static(spec)]
     if missing:
         raise ShapeError(
@@ -98,7 +100,9 @@ def _parse_range(spec: TensorSpec, value: Any) -> Range:
 def _is_shape(value: Any) -> bool:
     if isinstance(value, str):
         return True
-    return isinstance(value, Sequence) and all(isinstance(dim, int) or hasattr(dim, "__index__") for dim in value)
+    return isinstance(value, Sequence) and all(
+        isinstance(dim, int) or hasattr(dim, "__index__") for dim in value
+    )
 
 
 def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:

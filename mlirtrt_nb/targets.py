@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AHEAD_OF_TIME", "TARGETS", "builder_for", "check_precision", "device_kind", "parse_targets"]
 
-# Compute capabilities that TensorRT-RTX builds for on a machine with no GPU.
+# Compute capabilities that TensorRT-RTX builds for on a machine with no GPU; its builder checks them too.
 AHEAD_OF_TIME = ("sm75", "sm80", "sm86", "sm89", "sm120", "sm121")
 TARGETS = ("cpu", *AHEAD_OF_TIME, "cuda")
 _PRECISIONS = ("fp32",)
@@ -52,6 +52,6 @@ def builder_for(target: str) -> EngineBuilder:
         from .engine.onnxruntime.builder import OnnxRuntimeBuilder
 
         return OnnxRuntimeBuilder()
-    from .engine.tensorrt.builder import TensorRTBuilder
+    from .engine.tensorrt.builder import TensorRtBuilder
 
-    return TensorRTBuilder()
+    return TensorRtBuilder()

@@ -1,0 +1,119 @@
+"""Builds every engine of an outlined program, for every target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .engine.base import BuildRequest, Engine, Shapes
+from .errors import EngineBuildError, TargetError
+from .passes.base import PassContext
+from .program import Program
+from .targets import builder_for
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+    from .engine.cache import EngineCache
+
+__all__ = ["Refusal", "build_engines"]
+
+Progress = Callable[[str, int, int], bool]
+
+
+class Refusal(Exception):
+    """A TensorRT builder refused a function. Caught by `compile`, which gives the ops to another backend.
+
+    `function_locations` are the MLIR locations of the function's ops as text; `locations` only that of the
+    refused op, where the builder named one.
+    """
+
+    def __init__(self, error: EngineBuildError, function: ir.OpView) -> None:
+        super().__init__(str(error))
+        self.error = error
+        block = function.regions[0].blocks[0]
+        self.function_locations = frozenset(str(op.location) for op in block.operations)
+        self.locations = self.function_locations if error.location is None else frozenset({error.location})
+
+
+@dataclass(frozen=True)
+class _Job:
+    path: str
+    function: ir.OpView
+    target: str
+
+
+def build_engines(
+    program: Program,
+    context: PassContext,
+    *,
+    cache: EngineCache | None = None,
+    progress: Progress | None = None,
+) -> list[Engine]:
+    """One engine per function and target: TensorRT functions for each target, host functions for "cpu".
+
+    Sets `tensorrt.shape_profile` on the arguments of functions whose shapes vary.
+
+    Raises:
+        Refusal: a TensorRT builder refused a function.
+        EngineBuildError: ONNX Runtime refused one: nothing else could run it.
+        TargetError, MissingDependencyError, Cancelled.
+    """
+    from .engine.shape_ranges import assign_profiles
+
+    with program.context:
+        profiles = assign_profiles(program, context.profiles)
+        jobs = list(_jobs(program, context.targets))
+        engines = []
+        for number, job in enumerate(jobs):
+            report = _reporter(progress, job, number, len(jobs))
+            engines.append(_build(program, job, profiles.get(job.path, ()), cache, report))
+        return engines
+
+
+def _jobs(program: Program, targets: tuple[str, ...]) -> Iterator[_Job]:
+    from .ir.symbols import functions
+
+    for path, function in functions(program.module):
+        if "::" in path:
+            yield from (_Job(path, function, target) for target in targets)
+        elif "plan.backend" in function.attributes:
+            yield _Job(path, function, "cpu")
+
+
+def _reporter(progress: Progress | None, job: _Job, number: int, total: int) -> Progress | None:
+    """Progress within one engine, labelled with which of how many it is."""
+    if progress is None:
+        return None
+    label = f"{job.path.rpartition('::')[2]} for {job.target}" + (
+        f" ({number + 1}/{total})" if total > 1 else ""
+    )
+    return lambda phase, done, count: progress(f"{label}: {phase}", done, count)
+
+
+def _build(
+    program: Program,
+    job: _Job,
+    profiles: tuple[tuple[Shapes | None, ...], ...],
+    cache: EngineCache | None,
+    progress: Progress | None,
+) -> Engine:
+    request = BuildRequest(job.path, job.function.operation, program.weights, job.target, profiles, progress)
+    builder = builder_for(job.target)
+    key = cache.key(request, builder.kind) if cache is not None and job.target != "cpu" else None
+    if cache is not None and key is not None:
+        found = cache.get(key)
+        if found is not None:
+            return found
+    try:
+        engine = builder.build(request)
+    except TargetError:
+        raise
+    except EngineBuildError as error:
+        if job.target == "cpu":
+            raise
+        raise Refusal(error, job.function) from error
+    if cache is not None and key is not None:
+        cache.put(key, engine)
+    return engine

@@ -1,0 +1,162 @@
+"""`compile`: a Program and options in, a Plan out. A pure function of values that can be pickled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from .errors import Cancelled
+from .profiles import parse_profiles
+from .program import Program
+from .targets import check_precision, device_kind, parse_targets
+
+if TYPE_CHECKING:
+    from .build import Refusal
+    from .engine.base import Engine
+    from .engine.cache import EngineCache
+    from .passes.base import PassContext
+    from .passes.pipeline import Pipeline
+    from .plan import Plan
+
+__all__ = ["compile"]
+
+Progress = Callable[[str, int, int], bool]
+
+# A builder names one refused op at a time; more rounds than this and its whole function moves.
+_ROUNDS = 8
+
+
+def compile(
+    program: Program | str | os.PathLike[str] | Any,
+    target: str | Iterable[str] = "cpu",
+    precision: str = "fp32",
+    shapes: Any = None,
+    pipeline: Pipeline | str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Plan:
+    """Compile `program` for one or several targets.
+
+    Args:
+        program: a Program, or anything that `mt.load` takes.
+        target: "cpu", a TensorRT-RTX target built ahead of time with no GPU ("sm75" ... "sm121"), "cuda"
+            for the GPU that is present, or several of them.
+        precision: "fp32"; a model's own types are kept.
+        shapes: shapes of dynamic inputs: `{"x": (1, 3, 224, 224)}`, `{"x": "1x3x224x224"}`,
+            `{"x": (min, opt, max)}`, or a list of such mappings, one per optimization profile.
+        pipeline: a Pipeline or its text, instead of `Pipeline.default(...)`.
+        cache: reuse engines built before from the same IR, weights, target and profiles.
+        progress: called as `progress(phase, done, total)`; returning False cancels.
+
+    Raises:
+        SourceError, ShapeError, TargetError, PrecisionError, OptionError, PassError, EngineBuildError,
+        Cancelled.
+    """
+    from .engine.cache import EngineCache
+    from .frontends.load import load
+    from .passes.base import PassContext
+
+    targets = parse_targets(target)
+    check_precision(precision)
+    source = program if isinstance(program, Program) else load(program)
+    context = PassContext(targets, parse_profiles(source.inputs, shapes))
+    steps = _pipeline(pipeline, targets, precision)
+    _tell(progress, "passes", 0, 1)
+    outlined, engines = _partition_and_build(
+        source, steps, context, EngineCache.default() if cache else None, progress
+    )
+    return _plan(source, outlined, engines, context, steps)
+
+
+def _pipeline(given: Pipeline | str | None, targets: tuple[str, ...], precision: str) -> Pipeline:
+    from .passes.pipeline import Pipeline
+
+    if given is None:
+        return Pipeline.default(targets, precision)
+    return Pipeline.parse(given) if isinstance(given, str) else given
+
+
+def _tell(progress: Progress | None, phase: str, done: int, total: int) -> None:
+    if progress is not None and not progress(phase, done, total):
+        raise Cancelled("the compilation was cancelled")
+
+
+def _partition_and_build(
+    source: Program,
+    steps: Pipeline,
+    context: PassContext,
+    cache: EngineCache | None,
+    progress: Progress | None,
+) -> tuple[Program, list[Engine]]:
+    """Run the passes and build the engines; an op that a builder refuses goes to another backend."""
+    from .build import Refusal, build_engines
+
+    head, tail = _split_before_clustering(steps)
+    converted = head.run(source, context, keep_snapshots=False).program
+    rounds = 0
+    while True:
+        outlined = tail.run(converted, context, keep_snapshots=False).program
+        try:
+            return outlined, build_engines(outlined, context, cache=cache, progress=progress)
+        except Refusal as refusal:
+            rounds += 1
+            if not _give_away(converted, refusal, whole_function=rounds > _ROUNDS):
+                raise refusal.error from None
+
+
+def _split_before_clustering(steps: Pipeline) -> tuple[Pipeline, Pipeline]:
+    from .passes.pipeline import Pipeline
+
+    names = [entry.name for entry in steps]
+    cut = names.index("plan-clustering") if "plan-clustering" in names else len(names)
+    return Pipeline(steps.entries[:cut]), Pipeline(steps.entries[cut:])
+
+
+def _give_away(program: Program, refusal: Refusal, *, whole_function: bool) -> bool:
+    """Mark the refused ops `plan.fallback` so that clustering leaves them out. False if there are none left."""
+    from torch_mlir import ir
+
+    locations = refusal.function_locations if whole_function else refusal.locations
+    marked = 0
+    with program.context:
+        reason = ir.StringAttr.get(f"TensorRT refused it: {refusal.error.what}")
+
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            nonlocal marked
+            if operation.name.startswith("tensorrt.") and "plan.fallback" not in operation.attributes:
+                if operation.name != "tensorrt.constant" and str(operation.location) in locations:
+                    operation.attributes["plan.fallback"] = reason
+                    marked += 1
+            return ir.WalkResult.ADVANCE
+
+        program.module.operation.walk(visit)
+    return marked > 0
+
+
+def _plan(
+    source: Program, outlined: Program, engines: list[Engine], context: PassContext, steps: Pipeline
+) -> Plan:
+    """Schedule the outlined program for each kind of device, and put everything into a Plan."""
+    from .fallbacks import fallbacks_of
+    from .passes.plan.plan_schedule import schedule
+    from .plan import Plan
+
+    kinds: dict[str, list[str]] = {}
+    for target in context.targets:
+        kinds.setdefault(device_kind(target), []).append(target)
+    workspaces: dict[str, int] = {}
+    for engine in engines:
+        scratch = engine.report.activation_bytes or 0
+        workspaces[engine.name] = max(scratch, workspaces.get(engine.name, 0))
+    for device, targets in kinds.items():
+        schedule(outlined, device, targets, workspaces=workspaces, profiles=context.profiles)
+    metadata = {"source": source.source, "pipeline": str(steps), "targets": list(context.targets)}
+    return Plan(
+        outlined.module,
+        engines,
+        outlined.weights,
+        fallbacks=fallbacks_of(outlined),
+        metadata=metadata,
+        name=source.name,
+    )
