@@ -34,6 +34,7 @@ _EXPORTS = {
     "doctor": "diagnosis",
     "from_mlir": "frontends.text",
     "from_onnx": "frontends.onnx",
+    "help_op": "dialects.reference",
     "load": "frontends.load",
     "module_pass": "passes.user",
     "rewrite": "passes.user",

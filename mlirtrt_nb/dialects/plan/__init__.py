@@ -11,11 +11,14 @@ from ...ir.opdef import DialectDef
 from . import clusters, schedule
 from .attributes import ENUMS, PARAMS, backend, backend_name, memory_space, space_of
 
-__all__ = ["DIALECT", "backend", "backend_name", "memory_space", "space_of"]
+__all__ = ["DIALECT", "FAMILIES", "backend", "backend_name", "memory_space", "space_of"]
+
+# In the order of the reference page.
+FAMILIES = (clusters, schedule)
 
 DIALECT = DialectDef(
     name="plan",
-    ops={op.name: op for op in (*clusters.OPS, *schedule.OPS)},
+    ops={op.name: op for family in FAMILIES for op in family.OPS},
     enums=ENUMS,
     params=PARAMS,
     types={"stream_handle": (), "event": ()},

@@ -1,5 +1,4 @@
-"""The `tensorrt` dialect: the public MLIR-TensorRT dialect's ops, and ops for the layers of TensorRT 11 "
-"beyond it."""
+"""The `tensorrt` dialect: the ops of MLIR-TensorRT, and ops for the layers of TensorRT 11 beyond those."""
 
 from __future__ import annotations
 
