@@ -123,7 +123,7 @@ def _report(trt: Any, flavor: str, log: BuildLog, seconds: float) -> EngineRepor
         activation_bytes=memory.activation_bytes,
         scratch_bytes=memory.scratch_bytes,
         build_seconds=seconds,
-        messages=tuple(log.warnings),
+        messages=tuple(dict.fromkeys(log.warnings + log.native)),
         builder=flavors.version(trt, flavor),
     )
 

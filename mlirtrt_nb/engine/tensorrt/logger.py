@@ -14,8 +14,8 @@ _NO_DRIVER = ("CUDA driver version is insufficient", "no CUDA-capable device", "
 class BuildLog:
     """What the builder said, in order.
 
-    `errors`, `warnings`; `report`, the messages that `layer_log` reads; and `native`, lines that it wrote to
-    standard error by itself.
+    `errors`, `warnings`; `report`, the messages that `layer_log` reads; and `native`, lines that it
+    wrote to the terminal by itself.
     """
 
     def __init__(self) -> None:

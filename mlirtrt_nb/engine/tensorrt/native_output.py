@@ -1,7 +1,7 @@
 """Keeps what a native library writes to the terminal by itself off the terminal.
 
-The builder has a logger, yet some of its parts write to standard error directly when they fail. That is a
-property of the process, not of a Python object, so the file descriptor itself is turned aside.
+The builder has a logger, yet some of its parts write to standard output and standard error directly. That
+is a property of the process, not of a Python object, so the file descriptors themselves are turned aside.
 """
 
 from __future__ import annotations
@@ -16,52 +16,47 @@ from typing import Any
 
 __all__ = ["NativeOutput"]
 
-_STDERR = 2
-# How the builder's own lines begin or what they contain; anything else belongs to someone else.
-_MARKS = ("Internal Error:", "Myelin", "TRT", "Error Code", "Assertion", "[E]", "[W]")
+_DESCRIPTORS = (1, 2)
+# What the builder's own lines begin with or contain; any other line belongs to someone else.
+_MARKS = ("Internal Error:", "Myelin", "TRT", "Error Code", "Assertion", "WARNING: in op")
 _lock = threading.Lock()
 
 
 class NativeOutput:
-    """Standard error turned aside while a build runs; `take` gets each line of the builder's.
+    """Standard output and error turned aside while a build runs; `take` gets each line of the builder's.
 
-    Lines of other writers are written to the real standard error when the build ends. Only one build at a
-    time holds the descriptor; a second one at the same time leaves it alone.
+    Lines of other writers are written where they belong when the build ends. One build at a time holds the
+    descriptors; a second one at the same time leaves them alone.
     """
 
     def __init__(self, take: Callable[[str], None]) -> None:
         self._take = take
-        self._saved = -1
-        self._file: Any = None
+        self._turned: list[tuple[int, int, Any]] = []  # descriptor, its duplicate, the file in its place
 
     def __enter__(self) -> NativeOutput:
-        if not _lock.acquire(blocking=False):
-            return self
-        try:
-            self._saved = os.dup(_STDERR)
-        except OSError:  # a process without a standard error has nothing to protect
-            _lock.release()
-            return self
-        self._file = tempfile.TemporaryFile()
-        self._aside()
+        if _lock.acquire(blocking=False):
+            for descriptor in _DESCRIPTORS:
+                with contextlib.suppress(OSError):  # one that is closed has nothing to protect
+                    self._turned.append((descriptor, os.dup(descriptor), tempfile.TemporaryFile()))
+            if not self._turned:
+                _lock.release()
+            self._aside()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is None:
+        if not self._turned:
             return
         self._back()
-        os.close(self._saved)
-        file, self._file = self._file, None
+        turned, self._turned = self._turned, []
         _lock.release()
-        with file:
-            self._hand_over(file)
+        for descriptor, saved, file in turned:
+            os.close(saved)
+            with file:
+                self._hand_over(descriptor, file)
 
     @contextlib.contextmanager
     def as_it_was(self) -> Iterator[None]:
-        """Standard error as it was, for the user's own code during the build."""
-        if self._file is None:
-            yield
-            return
+        """Both as they were, for the user's own code during the build."""
         self._back()
         try:
             yield
@@ -70,22 +65,25 @@ class NativeOutput:
 
     def _aside(self) -> None:
         _flush()
-        os.dup2(self._file.fileno(), _STDERR)
+        for descriptor, _, file in self._turned:
+            os.dup2(file.fileno(), descriptor)
 
     def _back(self) -> None:
         _flush()
-        os.dup2(self._saved, _STDERR)
+        for descriptor, saved, _ in self._turned:
+            os.dup2(saved, descriptor)
 
-    def _hand_over(self, file: Any) -> None:
+    def _hand_over(self, descriptor: int, file: Any) -> None:
         file.seek(0)
         for raw in file:
             line = raw.decode(errors="replace")
             if any(mark in line for mark in _MARKS):
                 self._take(line.rstrip("\n"))
             else:
-                os.write(_STDERR, raw)
+                os.write(descriptor, raw)
 
 
 def _flush() -> None:
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
