@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *import_module(f"{__name__}.errors").__all__})
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import shlex
+import re
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -59,7 +59,8 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, word: str) -> str:
         if not word.startswith("-"):
             return f"unexpected argument {word!r}"
-        close = get_close_matches(word.partition("=")[0], self.options, 1)
+        word = word.partition("=")[0]
+        close = get_close_matches(word, self.options, 1)
         meant = f"; did you mean {close[0]}?" if close else f"; options: {', '.join(self.options)}"
         return f"unknown option {word}{meant}"
 
@@ -70,16 +71,22 @@ class Parser(argparse.ArgumentParser):
         self.error(message or "stopped")
 
 
+_WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
+# A word, or an option's value, that is quoted as a whole; quotes inside, as in plans["a"], stay.
+_QUOTED = re.compile(r"""(--[\w-]+=|)(["'])((?:(?!\2).)*)\2""")
+
+
 def split(line: str) -> list[str]:
     """The words of a line. Quotes group; a backslash is an ordinary character, as in Windows paths."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
-    lexer.whitespace_split = True
-    lexer.escape = ""
-    lexer.commenters = ""
-    try:
-        return list(lexer)
-    except ValueError as error:
-        raise UsageError(f"a quote is not closed in: {line.strip()}") from error
+    rest = _WORD.sub("", line).strip()
+    if rest:
+        raise UsageError(f"a quote is not closed in: {line.strip()}")
+    return [_unquoted(word) for word in _WORD.findall(line)]
+
+
+def _unquoted(word: str) -> str:
+    match = _QUOTED.fullmatch(word)
+    return match[1] + match[3] if match else word
 
 
 def documented(parser: Parser) -> Any:

@@ -74,6 +74,7 @@ class _Work(threading.Thread):
         self._function = function
         self._variables = contextvars.copy_context()  # so that what it prints reaches the right cell
         self.stop = threading.Event()
+        self.finished = threading.Event()
         self.state: tuple[str, int, int] = ("starting", 0, 0)
         self.result: Any = None
         self.error: BaseException | None = None
@@ -83,6 +84,8 @@ class _Work(threading.Thread):
             self.result = self._variables.run(self._function, self._report)
         except BaseException as error:
             self.error = error
+        finally:
+            self.finished.set()
 
     def _report(self, phase: str, done: int, total: int) -> bool:
         self.state = (phase, done, total)
@@ -98,8 +101,8 @@ def run(shell: Any, title: str, function: Callable[[Report], Result]) -> Result:
     sink = _Notebook(title) if hasattr(shell, "kernel") else _Terminal(title)
     work = _Work(function)
     started = time.perf_counter()
-    work.start()
     try:
+        work.start()
         _watch(work, sink, started)
     except KeyboardInterrupt:
         _stop(work, sink, started)
@@ -116,10 +119,7 @@ def run(shell: Any, title: str, function: Callable[[Report], Result]) -> Result:
 
 def _watch(work: _Work, sink: _Sink, started: float) -> None:
     """Redraw until the work ends, but not for work that is over at once."""
-    while True:
-        work.join(_REDRAW_SECONDS)
-        if not work.is_alive():
-            return
+    while not work.finished.wait(_REDRAW_SECONDS):
         phase, done, total = work.state
         share = min(done / total, 1.0) if total > 0 else None
         sink.show(phase, share, time.perf_counter() - started, "running")
@@ -129,8 +129,7 @@ def _stop(work: _Work, sink: _Sink, started: float) -> None:
     """Ask the work to stop and wait; a second interrupt leaves at once."""
     work.stop.set()
     sink.show("stopping", None, time.perf_counter() - started, "running")
-    work.join(_PATIENCE_SECONDS)
-    if work.is_alive():
+    if not work.finished.wait(_PATIENCE_SECONDS):
         sink.show("did not stop and goes on in the background", None, time.perf_counter() - started, "stopped")
         raise Cancelled("stopped waiting; the builder did not react and goes on in the background")
     if work.error is None:

@@ -1,0 +1,69 @@
+"""The card of a Plan: what runs where, in how many layers and bytes, and what fell back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .card import Card, Code, Note, Section, table_of
+from .html import card_html
+from .text import card_text
+from .units import byte_size, plural
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+__all__ = ["plan_card", "plan_text"]
+
+# Columns that fit beside each other; the DataFrames have more.
+_LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_bytes", "sources")
+
+
+def _card(plan: Plan) -> Card:
+    weights = sum(array.nbytes for array in plan.weights.values())
+    facts = [
+        ("inputs", "; ".join(map(str, plan.inputs)) or "none"),
+        ("outputs", "; ".join(map(str, plan.outputs)) or "none"),
+        ("weights", f"{byte_size(weights)} in {plural(len(plan.weights), 'array')}, beside the engines' own"),
+    ]
+    for device, schedule in plan.schedules.items():
+        arena = f"{byte_size(schedule.arena_bytes)} arena, {byte_size(schedule.peak_live_bytes)} live at most"
+        facts.append((f"memory on {device}", f"{arena}; {plural(len(schedule.steps), 'step')} a call"))
+    return Card(
+        title=plan.name,
+        subtitle=f"Plan for {', '.join(plan.targets)}",
+        facts=tuple(facts),
+        notes=_notes(plan),
+        sections=_sections(plan),
+    )
+
+
+def _notes(plan: Plan) -> tuple[Note, ...]:
+    if all(target == "cpu" for target in plan.targets):
+        return ()
+    left = int(plan.fallbacks["count"].sum())
+    if not left:
+        return (Note("TensorRT takes every op"),)
+    return (Note(f"TensorRT does not take {plural(left, 'op')}; ONNX Runtime runs what is listed", "warn"),)
+
+
+def _sections(plan: Plan) -> tuple[Section, ...]:
+    fallbacks, memory, layers = plan.fallbacks, plan.memory, plan.layers
+    sections = [Section("Engines", table_of(plan.engines))]
+    if len(fallbacks):
+        sections.append(Section("Not taken by TensorRT", table_of(fallbacks)))
+    largest = memory.sort_values("bytes", ascending=False, na_position="last", kind="stable")
+    sections.append(Section("Buffers, largest first", table_of(largest, limit=20, bar="bytes"), open=False))
+    if len(layers):
+        sections.append(Section("Layers", table_of(layers, limit=30, columns=_LAYER_COLUMNS), open=False))
+    sections.append(Section("Plan IR", Code(plan.text()), open=False))
+    return tuple(sections)
+
+
+def plan_card(plan: Plan) -> str:
+    """The card as HTML."""
+    return card_html(_card(plan))
+
+
+def plan_text(plan: Plan, *, limit: int = 12) -> str:
+    """The card as text, with at most `limit` rows of each table."""
+    return card_text(_card(plan), limit=limit)
