@@ -14,7 +14,8 @@ from torch_mlir import ir
 
 from . import dtypes
 
-__all__ = ["INLINE_ELEMENTS", "array_type", "attribute_of", "handle_name", "value_of"]
+__all__ = ["INLINE_ELEMENTS", "array_type", "attribute_of", "handle_name",
+    "handles_in", "value_of"]
 
 # At most this many elements stand in the IR itself; NVIDIA's own dumps elide at a similar size.
 INLINE_ELEMENTS = 16
@@ -60,7 +61,8 @@ def _dense(array: np.ndarray, kind: ir.RankedTensorType) -> ir.Attribute:
     if array.dtype == np.bool_:
         values = [ir.BoolAttr.get(bool(v)) for v in array.reshape(-1)]
         return ir.DenseElementsAttr.get(values, kind) if values else ir.Attribute.parse(f"dense<> : {kind}")
-    return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=kind.element_type, shape=list(array.shape))
+    flat = np.ascontiguousarray(array)
+    return ir.DenseElementsAttr.get(flat, type=kind.element_type, shape=list(array.shape))
 
 
 def handle_name(attribute: ir.Attribute) -> str | None:
@@ -87,6 +89,23 @@ def _unescaped(text: str) -> str:
 def _byte(match: re.Match[bytes]) -> bytes:
     code = match.group(1)
     return bytes.fromhex(code.decode()) if len(code) == 2 else code
+
+
+def handles_in(operation: ir.Operation) -> set[str]:
+    """The weight names that `operation` and the ops nested in it mention."""
+    names: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for key in op.attributes:
+            attribute = op.attributes[key]
+            if type(attribute) is ir.Attribute:  # the bindings give handles no class of their own
+                name = handle_name(attribute)
+                if name is not None:
+                    names.add(name)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return names
 
 
 def value_of(attribute: ir.Attribute, weights: MutableMapping[str, np.ndarray]) -> np.ndarray:

@@ -1,0 +1,196 @@
+"""The range of shapes on every boundary between engines, from the ranges of the program's inputs.
+
+A TensorRT engine with an input whose shape varies needs (min, opt, max) for it, also where that input is
+another engine's output. ONNX's shape inference works the shapes out, function by function, for each corner
+of the profile; where it cannot, the function is run once on zeros and the shapes are read off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..program import Program
+from .base import Shapes
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+    from ..dialects.onnx.export import ExportedModel
+
+__all__ = ["FunctionProfiles", "assign_profiles"]
+
+# profiles[k][i]: (min, opt, max) of argument i in the k-th profile, None where its shape is static.
+FunctionProfiles = tuple[tuple[Shapes | None, ...], ...]
+Shape = tuple[int, ...]
+
+
+def assign_profiles(program: Program, profiles: Sequence[Mapping[str, Shapes]]) -> dict[str, FunctionProfiles]:
+    """Per function path, the profiles of its arguments; also set on them as `tensorrt.shape_profile`.
+
+    Functions whose arguments are all static are left out. Call with the program's context entered.
+    """
+    from torch_mlir import ir
+
+    from ..dialects.onnx.value_types import ports
+    from ..ir.symbols import functions
+
+    found = dict(functions(program.module))
+    main = found["main"]
+    walk = _Walk(found, program.weights, max(1, len(profiles)))
+    with ir.Location.unknown():
+        for port, value in zip(ports(main.operation)[0], main.regions[0].blocks[0].arguments, strict=True):
+            if not _is_static(value.type):
+                walk.ranges[value] = [profile[port.name] for profile in profiles]
+        for op in main.regions[0].blocks[0].operations:
+            walk.visit(op.operation)
+    return walk.assigned
+
+
+class _Walk:
+    """Visits the calls of `@main` in order and keeps the ranges of the values that vary."""
+
+    def __init__(
+        self, functions: Mapping[str, ir.OpView], weights: Mapping[str, np.ndarray], count: int
+    ) -> None:
+        self._functions = functions
+        self._weights = weights
+        self._count = count
+        self.ranges: dict[ir.Value, list[Shapes]] = {}
+        self.assigned: dict[str, FunctionProfiles] = {}
+
+    def visit(self, operation: ir.Operation) -> None:
+        path = _callee(operation)
+        if path is None:
+            return
+        function = self._functions[path]
+        arguments = [self._ranges_of(value) for value in operation.operands]
+        varying = [not _is_static(value.type) for value in operation.operands]
+        if any(varying):
+            self.assigned[path] = tuple(
+                tuple(ranges[k] if moves else None for ranges, moves in zip(arguments, varying, strict=True))
+                for k in range(self._count)
+            )
+            _annotate(function, self.assigned[path])
+        self._results(operation, path, function, arguments)
+
+    def _ranges_of(self, value: ir.Value) -> list[Shapes]:
+        if value in self.ranges:
+            return self.ranges[value]
+        shape = tuple(_dims(value.type))
+        return [(shape, shape, shape)] * self._count
+
+    def _results(
+        self, call: ir.Operation, path: str, function: ir.OpView, arguments: list[list[Shapes]]
+    ) -> None:
+        """Ranges of the results that vary and that another call reads."""
+        wanted = [n for n, r in enumerate(call.results) if not _is_static(r.type) and _read_by_call(r)]
+        if not wanted:
+            return
+        resolver = _Resolver(path, function, self._weights)
+        sides: list[list[list[Shape]]] = [
+            [resolver.shapes([ranges[k][side] for ranges in arguments], wanted) for side in range(3)]
+            for k in range(self._count)
+        ]
+        for at, number in enumerate(wanted):
+            self.ranges[call.results[number]] = [
+                _ordered(low[at], opt[at], high[at]) for low, opt, high in sides
+            ]
+
+
+def _ordered(low: Shape, opt: Shape, high: Shape) -> Shapes:
+    """Corners as (min, opt, max), for an axis that shrinks where an input grows."""
+    corners = np.sort(np.array([low, opt, high]), axis=0)
+    return tuple(corners[0].tolist()), opt, tuple(corners[2].tolist())
+
+
+def _callee(operation: ir.Operation) -> str | None:
+    from ..ir.attributes import to_python
+
+    if operation.name not in ("tensorrt.call_alloc", "func.call"):
+        return None
+    return str(to_python(operation.attributes["callee"]))
+
+
+def _read_by_call(value: ir.Value) -> bool:
+    return any(_callee(use.owner.operation) is not None for use in value.uses)
+
+
+def _is_static(kind: ir.Type) -> bool:
+    from torch_mlir import ir
+
+    return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape
+
+
+def _dims(kind: ir.Type) -> list[int]:
+    from torch_mlir import ir
+
+    return list(ir.RankedTensorType(kind).shape)
+
+
+def _annotate(function: ir.OpView, profiles: FunctionProfiles) -> None:
+    """Put the ranges on the function's arguments, where both readers and the TensorRT builder find them."""
+    from torch_mlir import ir
+
+    from ..dialects.tensorrt.profiles import shape_profile
+
+    given = list(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else []
+    entries = []
+    for n in range(len(profiles[0])):
+        ranges = [profile[n] for profile in profiles]
+        known = {entry.name: entry.attr for entry in given[n]} if given else {}
+        made = [shape_profile(*sides) for sides in ranges if sides is not None]
+        if made:
+            known["tensorrt.shape_profile"] = made[0] if len(made) == 1 else ir.ArrayAttr.get(made)
+        entries.append(ir.DictAttr.get(known))
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(entries)
+
+
+class _Resolver:
+    """Shapes of one function's results for given shapes of its arguments."""
+
+    def __init__(self, path: str, function: ir.OpView, weights: Mapping[str, np.ndarray]) -> None:
+        from .onnxruntime.emit import export
+
+        self._path = path
+        self._weights = weights
+        self._exported: ExportedModel = export(function.operation, weights)
+        self._known: dict[tuple[Shape, ...], list[Shape | None]] = {}
+
+    def shapes(self, arguments: Sequence[Shape], wanted: Sequence[int]) -> list[Shape]:
+        key = tuple(arguments)
+        if key not in self._known:
+            self._known[key] = self._infer(arguments)
+        found = self._known[key]
+        if any(found[n] is None for n in wanted):
+            found = self._known[key] = self._measure(arguments)
+        return [shape for n in wanted if (shape := found[n]) is not None]
+
+    def _infer(self, arguments: Sequence[Shape]) -> list[Shape | None]:
+        from onnx import ModelProto, shape_inference
+
+        model = ModelProto()
+        model.CopyFrom(self._exported.model)
+        for info, shape in zip(model.graph.input, arguments, strict=False):
+            dims = info.type.tensor_type.shape
+            del dims.dim[:]
+            for size in shape:
+                dims.dim.add(dim_value=size)
+        for info in model.graph.output:
+            info.type.tensor_type.ClearField("shape")
+        inferred = shape_inference.infer_shapes(model, data_prop=True)
+        return [_static_shape(info) for info in inferred.graph.output]
+
+    def _measure(self, arguments: Sequence[Shape]) -> list[Shape | None]:
+        """Run the function on zeros. Data-dependent shapes are not bounded by that, so they are refused."""
+        raise ShapeError(f"cannot work out the shapes that {self._path} gives")
+
+
+def _static_shape(info: object) -> Shape | None:
+    tensor = info.type.tensor_type  # type: ignore[attr-defined]
+    if not tensor.HasField("shape") or any(not dim.HasField("dim_value") for dim in tensor.shape.dim):
+        return None
+    return tuple(dim.dim_value for dim in tensor.shape.dim)
