@@ -11,7 +11,7 @@ from . import flavor as flavors
 from .layer_log import parse_layers, parse_memory
 from .logger import BuildLog, attach
 from .native_output import NativeOutput
-from .network import Encoded, encode_function, refusal_text, where
+from .network import Encoded, encode_function, refusal_text, refused
 from .profiles import add_profiles, name_dimensions
 from .progress import BuildMonitor, Progress, run_watched
 
@@ -132,6 +132,6 @@ def _refused(name: str, log: BuildLog, encoded: Encoded) -> EngineBuildError:
     """An error with the builder's last words, and the op whose layer they name."""
     message = log.errors[-1] if log.errors else "the builder gave no reason"
     named = [label for label in encoded.operations if label in message]
-    operation = encoded.operations[max(named, key=len)] if named else None
-    place = f"engine {name!r}" if operation is None else f"{where(operation)} of engine {name!r}"
-    return EngineBuildError(refusal_text(message), where=place)
+    if not named:
+        return EngineBuildError(refusal_text(message), where=f"engine {name!r}")
+    return refused(refusal_text(message), encoded.operations[max(named, key=len)], name)

@@ -21,7 +21,7 @@ from .scope import Scope
 from .types import mlir_spelling
 from .weights import WeightBank
 
-__all__ = ["Encoded", "encode_function", "where"]
+__all__ = ["Encoded", "encode_function", "refusal_text", "refused"]
 
 _CONSTANT = "tensorrt.constant"
 _TEXT_LIMIT = 300
@@ -99,7 +99,7 @@ class _Walk:
         except (EngineBuildError, TypeError, ValueError, AttributeError) as error:
             self._explain(error, errors, operation)
         if len(self._log.errors) > errors:
-            raise EngineBuildError(refusal_text(self._log.errors[-1]), where=where(operation))
+            raise refused(refusal_text(self._log.errors[-1]), operation)
         scope.label(operation, first)
         results = tensors if isinstance(tensors, list) else [tensors]
         for value, tensor in zip(operation.results, results, strict=True):
@@ -108,12 +108,21 @@ class _Walk:
     def _explain(self, error: Exception, errors: int, operation: ir.Operation) -> NoReturn:
         """Raise an error that names the op, in the builder's words where it logged any."""
         if len(self._log.errors) > errors:
-            raise EngineBuildError(refusal_text(self._log.errors[-1]), where=where(operation)) from error
+            raise refused(refusal_text(self._log.errors[-1]), operation) from error
         if isinstance(error, EngineBuildError):
-            error.where = error.where or where(operation)
+            if error.location is None:
+                error.where, error.location = where(operation), str(operation.location)
             raise error
-        said = " ".join(str(error).split())[:300]
-        raise EngineBuildError(f"the op cannot become a layer: {said}", where=where(operation)) from error
+        said = " ".join(str(error).split())[:_TEXT_LIMIT]
+        raise refused(f"the op cannot become a layer: {said}", operation) from error
+
+
+def refused(what: str, operation: ir.Operation, engine: str | None = None) -> EngineBuildError:
+    """An error about one op."""
+    place = where(operation) + (f" of engine {engine!r}" if engine else "")
+    error = EngineBuildError(what, where=place)
+    error.location = str(operation.location)
+    return error
 
 
 def refusal_text(message: str) -> str:
@@ -173,10 +182,8 @@ def _mark_outputs(
         seen.add(value)
         kind = ir.RankedTensorType(value.type)
         if tensor.dtype != scope.dtype(kind.element_type):
-            raise EngineBuildError(
-                f"result {name!r} is {kind.element_type} in the IR, {mlir_spelling(tensor.dtype)} in TensorRT",
-                where=where(value.owner),
-            )
+            found = mlir_spelling(tensor.dtype)
+            raise refused(f"result {name!r} is {kind.element_type} in the IR, {found} in TensorRT", returned)
         tensor.name = name
         scope.net.mark_output(tensor)
         bindings.append(Binding(name, tuple(dims_of(kind)), str(kind.element_type)))
