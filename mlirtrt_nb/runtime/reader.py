@@ -163,14 +163,15 @@ def _signature(entry: Any, n: int, kind: ir.Type) -> Signature:
     return Signature(name, *_shape_and_dtype(kind), dims, ranges)
 
 
-def _shape_and_dtype(kind: ir.Type) -> tuple[tuple[int, ...], str]:
-    """A shape with -1 where it varies; () and the type itself for what is no tensor (sequences)."""
+def _shape_and_dtype(kind: ir.Type) -> tuple[tuple[int, ...] | None, str]:
+    """A shape with -1 where it varies, and the element type; see `Signature` for what has neither."""
     from torch_mlir import ir
 
-    if not isinstance(kind, ir.MemRefType | ir.RankedTensorType):
-        return (), str(kind)
-    shape = tuple(-1 if dim < 0 else dim for dim in kind.shape)
-    return shape, str(kind.element_type)
+    if isinstance(kind, ir.MemRefType | ir.RankedTensorType):
+        return tuple(-1 if dim < 0 else dim for dim in kind.shape), str(kind.element_type)
+    if isinstance(kind, ir.UnrankedMemRefType | ir.UnrankedTensorType):
+        return None, str(kind.element_type)
+    return None, str(kind)
 
 
 def _with_lifetimes(buffers: list[Buffer], steps: list[Step]) -> tuple[Buffer, ...]:

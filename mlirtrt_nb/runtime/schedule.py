@@ -15,11 +15,12 @@ Range = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 class Signature:
     """An input or output: its name, its shape with -1 where it varies, its element type in MLIR's spelling.
 
-    `dims` names the dimensions that have names; `ranges` are its (min, opt, max) shapes, one per profile.
+    `shape` is None where even the rank varies, and for sequences, optionals and maps, whose `dtype` is their
+    type ("!onnx.seq<...>"). `dims` names the dimensions that have names; `ranges` are its (min, opt, max) shapes, one per profile.
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
     dtype: str
     dims: Mapping[int, str]
     ranges: tuple[Range, ...]
@@ -38,7 +39,7 @@ class Buffer:
     name: str
     role: str
     space: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
     dtype: str
     bytes: int | None = None
     offset: int | None = None
@@ -87,16 +88,20 @@ class Schedule:
         fields = dict(data)
         for key in ("inputs", "outputs"):
             fields[key] = tuple(_signature(entry) for entry in data[key])
-        fields["buffers"] = tuple(Buffer(**{**b, "shape": tuple(b["shape"])}) for b in data["buffers"])
+        fields["buffers"] = tuple(Buffer(**{**b, "shape": _shape(b["shape"])}) for b in data["buffers"])
         fields["steps"] = tuple(Step(**{**entry, **_tuples(entry)}) for entry in data["steps"])
         fields["targets"] = tuple(data["targets"])
         return Schedule(**fields)
 
 
+def _shape(dims: list[int] | None) -> tuple[int, ...] | None:
+    return None if dims is None else tuple(dims)
+
+
 def _signature(entry: Mapping[str, Any]) -> Signature:
     dims = {int(axis): name for axis, name in entry["dims"].items()}
     ranges = tuple(tuple(tuple(side) for side in sides) for sides in entry["ranges"])
-    return Signature(entry["name"], tuple(entry["shape"]), entry["dtype"], dims, ranges)  # type: ignore[arg-type]
+    return Signature(entry["name"], _shape(entry["shape"]), entry["dtype"], dims, ranges)  # type: ignore[arg-type]
 
 
 def _tuples(entry: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -23,5 +23,5 @@ def ranges_of(attribute: ir.Attribute) -> tuple[Range, ...]:
     """The (min, opt, max) of a profile, or of each profile of an array of them."""
     if isinstance(attribute, ir.ArrayAttr):
         return tuple(found for entry in attribute for found in ranges_of(entry))
-    low, opt, high = (tuple(to_python(side)) for side in ir.DynamicAttr(attribute).params)
+    low, opt, high = (tuple(to_python(side.maybe_downcast())) for side in ir.DynamicAttr(attribute).params)
     return ((low, opt, high),)

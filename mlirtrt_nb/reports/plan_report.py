@@ -1,0 +1,204 @@
+"""The tables of a Plan: engines, layers, memory, fallbacks, steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+    from ..runtime.schedule import Buffer, Schedule
+
+__all__ = ["PlanReport"]
+
+_ENGINES = {
+    "engine": "string",
+    "target": "string",
+    "layers": "Int64",
+    "weights_bytes": "Int64",
+    "activation_bytes": "Int64",
+    "build_seconds": "float64",
+    "scratch_bytes": "Int64",
+    "engine_bytes": "Int64",
+    "builder": "string",
+}
+_LAYERS = {
+    "engine": "string",
+    "target": "string",
+    "layer": "string",
+    "kind": "string",
+    "sources": "object",
+    "inputs": "object",
+    "outputs": "object",
+    "shapes": "object",
+    "dtypes": "object",
+    "formats": "object",
+    "tactic": "string",
+    "stream": "Int64",
+    "weights_bytes": "Int64",
+    "output_bytes": "Int64",
+}
+_MEMORY = {
+    "buffer": "string",
+    "offset": "Int64",
+    "bytes": "Int64",
+    "space": "string",
+    "first_use": "Int64",
+    "last_use": "Int64",
+    "device": "string",
+    "role": "string",
+    "alias": "Int64",
+    "shape": "string",
+    "dtype": "string",
+}
+_FALLBACKS = {"op": "string", "count": "Int64", "reason": "string", "location": "string", "backend": "string"}
+_TIMELINE = {
+    "device": "string",
+    "step": "Int64",
+    "op": "string",
+    "callee": "string",
+    "stream": "Int64",
+    "reads": "object",
+    "writes": "object",
+    "sources": "object",
+}
+_SUMMARY = {"fact": "string", "value": "object"}
+
+
+class PlanReport:
+    """A Plan's tables as DataFrames, each made when it is first asked for. Sizes that are not known are NA."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    @cached_property
+    def engines(self) -> pd.DataFrame:
+        """One row per engine. Byte counts are the builder's own."""
+        return _frame(_ENGINES, (self._engine_row(engine) for engine in self._plan.engine_values))
+
+    @cached_property
+    def layers(self) -> pd.DataFrame:
+        """One row per engine layer; `sources` lists the source nodes it was made from."""
+        return _frame(_LAYERS, self._layer_rows())
+
+    @cached_property
+    def memory(self) -> pd.DataFrame:
+        """One row per buffer of each program. `offset` is NA for memory that the caller or an engine brings,
+        `bytes` where the size is known only at the call. `first_use` and `last_use` are steps."""
+        rows = (row for schedule in self._plan.schedules.values() for row in _memory_rows(schedule))
+        return _frame(_MEMORY, rows)
+
+    @cached_property
+    def fallbacks(self) -> pd.DataFrame:
+        """What TensorRT did not take, most frequent first."""
+        rows = sorted(self._plan.fallback_rows, key=lambda row: -row.count)
+        return _frame(_FALLBACKS, (vars(row) for row in rows))
+
+    @cached_property
+    def timeline(self) -> pd.DataFrame:
+        """The steps of each program in order."""
+        rows = (row for schedule in self._plan.schedules.values() for row in _step_rows(schedule))
+        return _frame(_TIMELINE, rows)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """A fact and its value to a row."""
+        return _frame(_SUMMARY, ({"fact": fact, "value": value} for fact, value in self._facts()))
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def __repr__(self) -> str:
+        return f"<PlanReport of {self._plan.name!r}: engines, layers, memory, fallbacks, timeline, summary>"
+
+    def _repr_html_(self) -> str:
+        return self._plan._repr_html_()
+
+    def _engine_row(self, engine: Any) -> dict[str, Any]:
+        report = engine.report
+        return {
+            "engine": engine.name,
+            "target": engine.target,
+            "layers": len(report.layers) or None,
+            "weights_bytes": report.weights_bytes,
+            "activation_bytes": report.activation_bytes,
+            "build_seconds": report.build_seconds,
+            "scratch_bytes": report.scratch_bytes,
+            "engine_bytes": len(engine.blob),
+            "builder": report.builder,
+        }
+
+    def _layer_rows(self) -> Iterator[dict[str, Any]]:
+        for engine in self._plan.engine_values:
+            for layer in engine.report.layers:
+                fields = {**vars(layer), "layer": layer.name, "engine": engine.name, "target": engine.target}
+                yield {key: list(v) if isinstance(v, tuple) else v for key, v in fields.items()}
+
+    def _facts(self) -> Iterator[tuple[str, Any]]:
+        plan = self._plan
+        yield "targets", list(plan.targets)
+        yield "engines", len(plan.engine_values)
+        yield "weights_bytes", sum(array.nbytes for array in plan.weights.values())
+        yield "fallback_ops", sum(row.count for row in plan.fallback_rows)
+        for device, schedule in plan.schedules.items():
+            yield f"{device}_steps", len(schedule.steps)
+            yield f"{device}_arena_bytes", schedule.arena_bytes
+            yield f"{device}_peak_live_bytes", schedule.peak_live_bytes
+        yield from plan.metadata.items()
+
+
+def _frame(columns: dict[str, str], rows: Iterator[dict[str, Any]]) -> pd.DataFrame:
+    """A frame with exactly these columns and types."""
+    listed = list(rows)
+    data = {name: pd.Series([row.get(name) for row in listed], dtype=kind) for name, kind in columns.items()}
+    return pd.DataFrame(data)
+
+
+def _memory_rows(schedule: Schedule) -> Iterator[dict[str, Any]]:
+    from ..runtime.inputs import spelled
+
+    for buffer in schedule.buffers:
+        yield {
+            "buffer": buffer.name,
+            "offset": buffer.offset,
+            "bytes": _size(buffer),
+            "space": buffer.space,
+            "first_use": buffer.first,
+            "last_use": buffer.last,
+            "device": schedule.device,
+            "role": buffer.role,
+            "alias": buffer.alias,
+            "shape": spelled(buffer.shape),
+            "dtype": buffer.dtype,
+        }
+
+
+def _size(buffer: Buffer) -> int | None:
+    from math import prod
+
+    from ..ir import dtypes
+
+    if buffer.bytes is not None:
+        return buffer.bytes
+    if buffer.shape is None or buffer.dtype.startswith("!") or any(dim < 0 for dim in buffer.shape):
+        return None
+    return dtypes.by_mlir(buffer.dtype).nbytes(prod(buffer.shape))
+
+
+def _step_rows(schedule: Schedule) -> Iterator[dict[str, Any]]:
+    names = [buffer.name for buffer in schedule.buffers]
+    for number, step in enumerate(schedule.steps):
+        scratch = [] if step.workspace is None else [names[step.workspace]]
+        yield {
+            "device": schedule.device,
+            "step": number,
+            "op": step.kind,
+            "callee": step.callee or None,
+            "stream": step.stream,
+            "reads": [names[n] for n in step.ins],
+            "writes": [names[n] for n in step.outs] + scratch,
+            "sources": list(step.sources),
+        }

@@ -1,0 +1,109 @@
+"""Runs a Plan's program on the host: ONNX Runtime engines, bound once.
+
+A call only hands over the addresses of the caller's inputs and asks for fresh outputs; everything between two
+engines lies in the arena and stays bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..dialects.onnx.ort_session import SessionSettings, open_session
+from ..engine.base import Engine
+from ..errors import TargetError
+from .arena import HostArena
+from .host_steps import Run, StepMaker, Values
+from .schedule import Schedule
+
+__all__ = ["HostProgram", "callees"]
+
+Readers = list[Callable[[Values], Any]]
+
+
+class HostProgram:
+    """A `plan.program` for "cpu" made ready.
+
+    Args:
+        schedule: the program.
+        engines: callee -> engine of target "cpu".
+        weights: the Plan's arrays, used where they lie.
+        settings: how ONNX Runtime runs.
+    """
+
+    device = "cpu"
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        engines: Mapping[str, Engine],
+        weights: Mapping[str, np.ndarray],
+        settings: SessionSettings | None = None,
+    ) -> None:
+        self.schedule = schedule
+        self.engines = engines
+        self.sessions = {
+            callee: open_session(engines[callee].blob, weights, settings)
+            for callee in callees(schedule, engines)
+        }
+        self._arena = HostArena(schedule, "host", schedule.arena_bytes)
+        self._lock = Lock()
+        fixed: Values = [self._arena.arrays.get(n) for n in range(len(schedule.buffers))]
+        for n, buffer in enumerate(schedule.buffers):
+            if buffer.role == "constant":
+                fixed[n] = weights[buffer.weight]
+        # Inputs are the first buffers: the values of a call are its inputs, then these.
+        self._rest = fixed[len(schedule.inputs) :]
+        self._steps, self._readers = self._bind(fixed)
+
+    def call(self, inputs: Sequence[Any]) -> list[Any]:
+        """Run on arrays that have been checked, and return fresh outputs."""
+        values = [*inputs, *self._rest]
+        with self._lock:  # the arena and the bindings serve one call at a time
+            for step in self._steps:
+                step(values)
+            return [read(values) for read in self._readers]
+
+    def bound(
+        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]
+    ) -> Callable[[], list[Any]]:
+        """A function that runs on these arrays in place, without allocating, and returns the outputs.
+
+        An output that is None is allocated by its engine at each run.
+        """
+        fixed = [*inputs, *self._rest]
+        for n, buffer in enumerate(self.schedule.buffers):
+            if buffer.role == "output":
+                fixed[n] = outputs[buffer.index]
+        steps, readers = self._bind(fixed)
+
+        def run() -> list[Any]:
+            values = fixed.copy()
+            with self._lock:
+                for step in steps:
+                    step(values)
+                return [read(values) for read in readers]
+
+        return run
+
+    def close(self) -> None:
+        """Let go of the engines. The program cannot be called after this."""
+        self.sessions, self._steps, self._readers = {}, [], []
+
+    def _bind(self, fixed: Values) -> tuple[list[Run], Readers]:
+        maker = StepMaker(self.schedule, fixed, self.sessions, self.engines)
+        steps = [maker.make(step) for step in self.schedule.steps]
+        numbers = {buffer.index: n for n, buffer in enumerate(self.schedule.buffers) if buffer.role == "output"}
+        return steps, [maker.reader(numbers[index]) for index in range(len(numbers))]
+
+
+def callees(schedule: Schedule, engines: Mapping[str, Engine]) -> list[str]:
+    """What a program calls, each once. Raises TargetError if there is no engine for one of them."""
+    found = dict.fromkeys(step.callee for step in schedule.steps if step.callee)
+    missing = [name for name in found if name not in engines]
+    if missing:
+        raise TargetError(f"the Plan has no engine for {', '.join(missing)} that runs on {schedule.device}")
+    return list(found)

@@ -1,0 +1,186 @@
+"""The steps of a host program, each bound to its engine and its fixed memory once.
+
+While a program runs, its values are a list with one entry per buffer: NumPy arrays for what the caller, the
+arena or the weights hold, ONNX Runtime's values for what an engine allocates during the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..dialects.onnx.ort_arrays import array_of, ort_value
+from ..dialects.onnx.ort_session import Opened
+from ..engine.base import Engine
+from ..errors import VerificationError
+from ..ir import dtypes
+from .schedule import Buffer, Schedule, Step
+
+__all__ = ["StepMaker", "Values", "is_tensor"]
+
+Values = list[Any]
+Run = Callable[[Values], None]
+
+
+def is_tensor(buffer: Buffer) -> bool:
+    """Whether the buffer holds a tensor; else it is a sequence, an optional or a map."""
+    return buffer.dtype == "!onnx.string" or not buffer.dtype.startswith("!")
+
+
+def is_plain(buffer: Buffer) -> bool:
+    """Whether ONNX Runtime takes and gives the buffer's elements as a NumPy array."""
+    return (
+        is_tensor(buffer) and buffer.dtype != "!onnx.string" and dtypes.by_mlir(buffer.dtype).np.kind in "fiub"
+    )
+
+
+class StepMaker:
+    """Makes the steps of one binding of a program.
+
+    `fixed` holds, per buffer, the array that it lies in at every call, or None. `native` collects the buffers
+    whose values are ONNX Runtime's own.
+    """
+
+    def __init__(
+        self, schedule: Schedule, fixed: Values, opened: Mapping[str, Opened], engines: Mapping[str, Engine]
+    ) -> None:
+        self.native: set[int] = set()
+        self._buffers = schedule.buffers
+        self._fixed = fixed
+        self._opened = opened
+        self._engines = engines
+
+    def make(self, step: Step) -> Run:
+        """The step as a function of a call's values. Raises VerificationError for a step of another device."""
+        if step.kind == "copy":
+            return self._copy(step.ins[0], step.outs[0])
+        if step.kind != "call":
+            raise VerificationError(f"plan.{step.kind} cannot run on the host")
+        session = self._opened[step.callee].session
+        if all(is_tensor(self._buffers[n]) for n in (*step.ins, *step.outs)):
+            return self._bound_call(session, step)
+        return self._plain_call(session, step)
+
+    def reader(self, number: int) -> Callable[[Values], Any]:
+        """How to read the array of an output from a call's values, once the steps are made."""
+        if number not in self.native:
+            return lambda values: values[number]
+        if is_plain(self._buffers[number]):
+            return lambda values: values[number].numpy()
+        return lambda values: array_of(values[number])
+
+    def _copy(self, source: int, target: int) -> Run:
+        read = self.reader(source)
+        if self._fixed[target] is not None:
+            return lambda values: np.copyto(values[target], read(values))
+
+        def copy(values: Values) -> None:
+            found = read(values)
+            values[target] = found.copy() if isinstance(found, np.ndarray) else found
+
+        return copy
+
+    def _plain_call(self, session: Any, step: Step) -> Run:
+        """A call through Python objects: for sequences and optionals, which cannot be bound."""
+        engine = self._engines[step.callee]
+        names = [binding.name for binding in engine.outputs]
+        readers = [(binding.name, self.reader(n)) for binding, n in zip(engine.inputs, step.ins, strict=True)]
+
+        def call(values: Values) -> None:
+            results = session.run(names, {name: read(values) for name, read in readers})
+            for n, result in zip(step.outs, results, strict=True):
+                if self._fixed[n] is None:
+                    values[n] = result
+                else:
+                    np.copyto(self._fixed[n], result)
+
+        return call
+
+    def _bound_call(self, session: Any, step: Step) -> Run:
+        engine = self._engines[step.callee]
+        ins = [(binding.name, n) for binding, n in zip(engine.inputs, step.ins, strict=True)]
+        outs = [(binding.name, n) for binding, n in zip(engine.outputs, step.outs, strict=True)]
+        kept = []
+        binding = session.io_binding()._iobinding
+        for name, n in ins:
+            if self._fixed[n] is not None:
+                kept.append(ort_value(self._fixed[n]))
+                binding.bind_ortvalue_input(name, kept[-1]._ortvalue)
+        for name, n in outs:
+            if self._fixed[n] is not None:
+                kept.append(ort_value(self._fixed[n]))
+                binding.bind_ortvalue_output(name, kept[-1]._ortvalue)
+            else:
+                binding.bind_output(name, _cpu())
+        loose = [(name, n) for name, n in ins if self._fixed[n] is None]
+        call = _BoundCall(
+            run=session._sess.run_with_iobinding,
+            binding=binding,
+            kept=kept,
+            arrays=tuple((name, n) for name, n in loose if n not in self.native and is_plain(self._buffers[n])),
+            others=tuple(
+                (name, n) for name, n in loose if n not in self.native and not is_plain(self._buffers[n])
+            ),
+            native=tuple((name, n) for name, n in loose if n in self.native),
+            fresh=tuple((k, name, n) for k, (name, n) in enumerate(outs) if self._fixed[n] is None),
+        )
+        self.native |= {n for _, _, n in call.fresh}
+        return call
+
+
+class _BoundCall:
+    """A call of an engine whose memory is bound; only what changes from call to call is bound anew.
+
+    `arrays`, `others` and `native` are (name, buffer) of inputs by how they are handed over; `fresh` is
+    (position, name, buffer) of outputs that the engine allocates. Fresh outputs must be bound at each call, or
+    ONNX Runtime would write over those that the caller still holds.
+    """
+
+    __slots__ = ("_arrays", "_binding", "_device", "_fresh", "_kept", "_native", "_others", "_run")
+
+    def __init__(
+        self,
+        run: Any,
+        binding: Any,
+        kept: list[Any],
+        arrays: tuple[tuple[str, int], ...],
+        others: tuple[tuple[str, int], ...],
+        native: tuple[tuple[str, int], ...],
+        fresh: tuple[tuple[int, str, int], ...],
+    ) -> None:
+        self._run = run
+        self._binding = binding
+        self._kept = kept
+        self._arrays = arrays
+        self._others = others
+        self._native = native
+        self._fresh = fresh
+        self._device = _cpu()
+
+    @property
+    def fresh(self) -> tuple[tuple[int, str, int], ...]:
+        return self._fresh
+
+    def __call__(self, values: Values) -> None:
+        binding = self._binding
+        for name, n in self._arrays:
+            binding.bind_input(name, values[n])
+        for name, n in self._others:
+            binding.bind_ortvalue_input(name, ort_value(values[n])._ortvalue)
+        for name, n in self._native:
+            binding.bind_ortvalue_input(name, values[n])
+        for _, name, _ in self._fresh:
+            binding.bind_output(name, self._device)
+        self._run(binding, None)
+        if self._fresh:
+            outputs = binding.get_outputs()
+            for position, _, n in self._fresh:
+                values[n] = outputs[position]
+
+
+def _cpu() -> Any:
+    from onnxruntime.capi import _pybind_state as state
+
+    return state.OrtDevice(state.OrtDevice.cpu(), state.OrtDevice.default_memory(), 0)

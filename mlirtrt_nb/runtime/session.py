@@ -1,0 +1,235 @@
+"""`Session`: a Plan made ready on a device."""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from keyword import iskeyword
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import InputError, MlirTrtError
+from ..ir import dtypes
+from .inputs import InputChecker, as_array, spelled
+from .schedule import Schedule, Signature
+
+__all__ = ["Session"]
+
+
+class Executable(Protocol):
+    """What a Session drives: a program on one kind of device."""
+
+    device: str
+    schedule: Schedule
+
+    def call(self, inputs: Sequence[Any]) -> list[Any]: ...
+
+    def bound(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[], list[Any]]: ...
+
+    def close(self) -> None: ...
+
+
+class Session:
+    """A Plan made ready: memory allocated, engines loaded, steps bound. Made by `plan.session()`.
+
+        y = session(x)                      # arrays in, arrays out; several outputs as a named tuple
+        outputs = session.run({"x": x})     # by name, in and out
+        session.bind(x=buffer, y=out); session.execute()   # in place, no allocation
+
+    Inputs are NumPy arrays or anything with `__dlpack__`. One call runs at a time; calls from several threads
+    wait for one another.
+    """
+
+    def __init__(self, program: Executable, name: str = "plan") -> None:
+        self._program = program
+        self._call = program.call
+        self.name = name
+        self.inputs: tuple[Signature, ...] = program.schedule.inputs
+        self.outputs: tuple[Signature, ...] = program.schedule.outputs
+        self._check = InputChecker(self.inputs, program.device)
+        self._pack = _packer(tuple(signature.name for signature in self.outputs))
+        self._bound: dict[str, Any] = {}
+        self._execute: Callable[[], list[Any]] | None = None
+
+    @property
+    def device(self) -> str:
+        """ "cpu" or "cuda"."""
+        return self._program.device
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run. One output comes bare, several as a named tuple, none as an empty tuple.
+
+        Raises InputError for a wrong name, count, dtype, rank or shape.
+        """
+        arrays = self._check.mixed(args, kwargs) if kwargs else self._check.positional(args)
+        return self._pack(self._guarded(self._call, arrays))
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run on inputs by name; outputs by name."""
+        results = self._guarded(self._call, self._check.named(inputs))
+        return {signature.name: result for signature, result in zip(self.outputs, results, strict=True)}
+
+    def bind(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        /,
+        **buffers: Any,
+    ) -> Session:
+        """Say where inputs are read and outputs written by `execute`, from now on and in place.
+
+        Args:
+            inputs, outputs: buffers by name; for names that are no identifiers, or are both input and output.
+            buffers: the same as keywords.
+
+        Buffers are NumPy arrays or anything with `__dlpack__`, contiguous, of exactly the declared dtype and
+        shape. What was bound before and is not named stays. An output that is not bound gets memory of its own
+        if its shape is fixed; else its engine allocates it at each execution. Returns the session.
+        """
+        named = self._sides(inputs, outputs, buffers)
+        for (side, name), value in named.items():
+            self._bound[f"{side} {name}"] = self._buffer(side, name, value)
+        self._execute = None
+        return self
+
+    def execute(self) -> Any:
+        """Run on what is bound and return the outputs as a call does, in the bound memory."""
+        if self._execute is None:
+            self._execute = self._prepare()
+        return self._pack(self._guarded(self._execute))
+
+    def close(self) -> None:
+        """Free the device memory and the engines. A closed session cannot run."""
+        self._program.close()
+        self._call = self._closed
+        self._execute = self._closed
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        ins = ", ".join(f"{s.name}: {spelled(s.shape, s.dims)}x{s.dtype}" for s in self.inputs)
+        outs = ", ".join(f"{s.name}: {spelled(s.shape, s.dims)}x{s.dtype}" for s in self.outputs)
+        return f"<Session {self.name!r} on {self.device}: ({ins}) -> ({outs})>"
+
+    @staticmethod
+    def _closed(*_: Any) -> Any:
+        raise MlirTrtError("the session is closed", hint="make another with plan.session()")
+
+    def _guarded(self, function: Callable[..., list[Any]], *args: Any) -> list[Any]:
+        """Errors of an engine while it runs as one of ours."""
+        try:
+            return function(*args)
+        except (MlirTrtError, MemoryError):
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split())[:300]
+            raise MlirTrtError(f"an engine failed while running: {reason}", where=self.name) from error
+
+    def _sides(
+        self, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any] | None, buffers: Mapping[str, Any]
+    ) -> dict[tuple[str, str], Any]:
+        ins = {signature.name for signature in self.inputs}
+        outs = {signature.name for signature in self.outputs}
+        named = {("input", name): value for name, value in (inputs or {}).items()}
+        named |= {("output", name): value for name, value in (outputs or {}).items()}
+        for name, value in buffers.items():
+            if name in ins and name in outs:
+                raise InputError(
+                    f"{name!r} is both an input and an output", hint="bind({...}, {...}) by position"
+                )
+            named["input" if name in ins else "output", name] = value
+        for side, name in named:
+            if name not in (ins if side == "input" else outs):
+                raise InputError(
+                    f"there is no input or output {name!r}",
+                    hint=f"inputs: {', '.join(ins)}; outputs: {', '.join(outs)}",
+                )
+        return named
+
+    def _buffer(self, side: str, name: str, value: Any) -> Any:
+        return as_array(value, f"{side} {name!r}") if side == "input" else _writable(value, name)
+
+    def _prepare(self) -> Callable[[], list[Any]]:
+        missing = [s.name for s in self.inputs if f"input {s.name}" not in self._bound]
+        if missing:
+            raise InputError(f"input {missing[0]!r} is not bound", hint="session.bind(...) it before execute()")
+        given = [self._bound[f"input {s.name}"] for s in self.inputs]
+        inputs = self._check.positional(given)
+        for signature, array, buffer in zip(self.inputs, inputs, given, strict=True):
+            if array is not buffer:
+                raise InputError(f"input {signature.name!r} is not contiguous and cannot be bound in place")
+        outputs = [self._output(signature) for signature in self.outputs]
+        return self._program.bound(inputs, outputs)
+
+    def _output(self, signature: Signature) -> np.ndarray | None:
+        static = signature.shape is not None and all(dim >= 0 for dim in signature.shape)
+        array = self._bound.get(f"output {signature.name}")
+        if signature.dtype.startswith("!"):
+            if array is not None:
+                raise InputError(f"output {signature.name!r} is of type {signature.dtype} and cannot be bound")
+            return None
+        dtype = dtypes.by_mlir(signature.dtype).np
+        if array is None:
+            return np.empty(signature.shape or (), dtype) if static else None
+        if array.dtype != dtype:
+            raise InputError(f"output {signature.name!r} is bound to dtype {array.dtype}, expected {dtype}")
+        if signature.shape is not None and not _matches(array.shape, signature.shape):
+            expected = spelled(signature.shape, signature.dims)
+            raise InputError(
+                f"output {signature.name!r} is bound to shape {spelled(array.shape)}, expected {expected}"
+            )
+        return array
+
+
+def _matches(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    return len(shape) == len(wanted) and all(w in (-1, dim) for w, dim in zip(wanted, shape, strict=True))
+
+
+def _writable(value: Any, name: str) -> np.ndarray:
+    """An array whose writes land in `value`."""
+    if not isinstance(value, np.ndarray) and not hasattr(value, "__dlpack__"):
+        raise InputError(f"output {name!r} must be bound to an array, not {type(value).__name__}")
+    array = as_array(value, f"output {name!r}")
+    if not array.flags.writeable and not isinstance(value, np.ndarray) and hasattr(value, "__array__"):
+        array = np.asarray(value)  # DLPack before version 1 could not say that memory may be written
+    if not array.flags.writeable:
+        raise InputError(f"output {name!r} is bound to memory that cannot be written")
+    if not array.flags.c_contiguous:
+        raise InputError(f"output {name!r} is not contiguous and cannot be bound in place")
+    return array
+
+
+def _packer(names: tuple[str, ...]) -> Callable[[list[Any]], Any]:
+    """How a call returns its outputs."""
+    if len(names) == 1:
+        return _first
+    return _tuple_class(names)._make if names else tuple
+
+
+def _first(results: list[Any]) -> Any:
+    return results[0]
+
+
+@cache
+def _tuple_class(names: tuple[str, ...]) -> Any:
+    """A named tuple whose fields are the outputs' names, made identifiers; `_fields` has them in order."""
+    fields: list[str] = []
+    for n, name in enumerate(names):
+        field = re.sub(r"\W", "_", name).lstrip("_") or f"output{n}"
+        if field[0].isdigit() or iskeyword(field):
+            field = f"output_{field}"
+        fields.append(f"{field}_{n}" if field in fields or hasattr(tuple, field) else field)
+    made = namedtuple("Outputs", fields)
+    made.__reduce__ = lambda self: (_rebuild, (names, tuple(self)))  # type: ignore[method-assign,assignment]
+    return made
+
+
+def _rebuild(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return _tuple_class(names)._make(values)
