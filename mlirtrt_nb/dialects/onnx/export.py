@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +13,10 @@ from torch_mlir import ir
 from ...ir.constants import handle_name, value_of
 from ...ir.context import definition
 from ...ir.locations import sources_of
-from .model_writer import Graph, ModelWriter, tensor_proto
+from .model_writer import ModelWriter, tensor_proto
 from .ops import is_absent
 from .schemas import identity
+from .value_graph import ValueGraph
 from .value_types import Port, ports, type_proto, value_info
 
 __all__ = ["ExportedModel", "OnnxGraph", "export_function", "opset_import"]
@@ -84,31 +84,12 @@ def _newest() -> int:
     return int(defs.onnx_opset_version())
 
 
-class OnnxGraph(Graph):
-    """A graph whose nodes are onnx ops. Child graphs are regions: they see this one's values."""
-
-    def __init__(self, writer: ModelWriter, outer: ChainMap[ir.Value, str] | None = None) -> None:
-        super().__init__(writer)
-        self._names: ChainMap[ir.Value, str] = ChainMap() if outer is None else outer.new_child()
-        self._wanted: dict[ir.Value, str] = {}
-
-    def want(self, values: Sequence[ir.Value], names: Sequence[str]) -> None:
-        """Names that values shall have if they are free when the values are made."""
-        for value, name in zip(values, names, strict=True):
-            self._wanted.setdefault(value, name)
-
-    def define(self, value: ir.Value, hint: str) -> str:
-        """Give `value` a name of its own, the wanted one or `hint` if that is free."""
-        name = self._names[value] = self.writer.unique(self._wanted.get(value, hint))
-        return name
+class OnnxGraph(ValueGraph):
+    """A graph whose nodes are onnx ops. Child graphs are regions."""
 
     def name(self, value: ir.Value) -> str:
         """The name of a value that is already there; "" for an absent one."""
-        return "" if is_absent(value) else self._names[value]
-
-    def bind(self, value: ir.Value, name: str) -> None:
-        """`value` is what `name` names."""
-        self._names[value] = name
+        return "" if is_absent(value) else super().name(value)
 
     def operation(self, operation: ir.Operation) -> None:
         """Append the node of one onnx op; constants become initializers."""
@@ -125,18 +106,6 @@ class OnnxGraph(Graph):
         outputs = _trimmed(["" if is_absent(r) else self.define(r, label) for r in operation.results])
         attributes = self._attributes(operation) + self._graphs(operation)
         self.node(op_type, inputs, outputs, name=label, domain=domain, attributes=attributes)
-
-    def outputs(self, values: Sequence[ir.Value], hints: Sequence[str]) -> list[str]:
-        """A name for each returned value, all different and each the output of a node of this graph."""
-        made = {output for node in self.nodes for output in node.output}
-        names: dict[str, None] = {}
-        for value, hint in zip(values, hints, strict=True):
-            name = self.name(value)
-            if name not in made or name in names:
-                source, name = name, self.writer.unique(hint)
-                self.node("Identity", [source], [name], name=name)
-            names[name] = None
-        return list(names)
 
     def _constant(self, operation: ir.Operation) -> str:
         attribute = operation.attributes["value"]
@@ -190,7 +159,7 @@ class OnnxGraph(Graph):
         return made
 
     def _graph(self, name: str, block: ir.Block) -> Any:
-        child = OnnxGraph(self.writer, self._names)
+        child = OnnxGraph(self.writer, self)
         inputs = [value_info(child.define(a, f"{name}_{n}"), a.type) for n, a in enumerate(block.arguments)]
         operations = list(block.operations)
         for operation in operations[:-1]:
