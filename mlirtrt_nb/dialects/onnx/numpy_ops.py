@@ -209,6 +209,16 @@ def _constant_of_shape(op: Op, arrays: Arrays) -> Any:
     return np.full(tuple(int(d) for d in shape), fill.reshape(()), fill.dtype)
 
 
+def _shape(op: Op, arrays: Arrays) -> Any:
+    assert arrays[0] is not None
+    return np.array(arrays[0].shape, np.int64)[op.attr("start") or 0 : op.attr("end")]
+
+
+def _size(op: Op, arrays: Arrays) -> Any:
+    assert arrays[0] is not None
+    return np.array(arrays[0].size, np.int64)
+
+
 def _reduce(function: Callable[..., Any]) -> _Function:
     def run(op: Op, arrays: Arrays) -> Any:
         data, axes = arrays[0], _ints(op, arrays, "axes", 1)
@@ -238,10 +248,8 @@ _TABLE: Final[dict[str, _Function]] = {
     "onnx.where": _where,
     "onnx.range": _range,
     "onnx.constantofshape": _constant_of_shape,
-    "onnx.shape": lambda op, arrays: np.array(arrays[0].shape, np.int64)[
-        op.attr("start") or 0 : op.attr("end")
-    ],
-    "onnx.size": lambda op, arrays: np.array(arrays[0].size, np.int64),
+    "onnx.shape": _shape,
+    "onnx.size": _size,
     "onnx.add": _elementwise(np.add),
     "onnx.sub": _elementwise(np.subtract),
     "onnx.mul": _elementwise(np.multiply),
@@ -269,7 +277,7 @@ _TABLE: Final[dict[str, _Function]] = {
     "onnx.reducemax": _reduce(np.max),
 }
 # Ops that only move elements, so any element type will do.
-_MOVING: Final = frozenset(
-    f"onnx.{name}"
-    for name in "identity gather slice squeeze unsqueeze reshape transpose concat expand where shape size".split()
+_MOVING_NAMES: Final = (
+    "concat expand gather identity reshape shape size slice squeeze transpose unsqueeze where"
 )
+_MOVING: Final = frozenset(f"onnx.{name}" for name in _MOVING_NAMES.split())

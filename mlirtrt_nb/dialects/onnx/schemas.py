@@ -115,6 +115,8 @@ def _attributes(schemas: Sequence[defs.OpSchema]) -> dict[str, Attr]:
         kind = _KINDS.get(next(iter(kinds[name])), "any") if len(kinds[name]) == 1 else "any"
         values = defaults[name]
         agreed = all(value == values[0] for value in values) and kind != "any"
+        # A default that the newest version no longer has must not appear on its ops.
+        agreed = agreed and name in schemas[-1].attributes
         changed = (schemas[-1].name, name) in _CHANGED_MEANING
         found[name] = Attr(name, kind, optional=True, default=values[0] if agreed and not changed else None)
     return found

@@ -27,6 +27,7 @@ from .weights import TensorReader
 __all__ = ["Importer"]
 
 _GRAPH = AttributeProto.GRAPH
+_INVENTED = "unk__"  # how ONNX's inference names dimensions that it knows nothing of
 # Variadic ops whose inputs may be taken in groups, as one op holds at most VARIADIC_SLOTS.
 _SPLITTABLE = frozenset({"Concat", "Sum", "Max", "Min"})
 _PYTHON_KINDS = {int: AttributeProto.INT, float: AttributeProto.FLOAT, str: AttributeProto.STRING}
@@ -351,7 +352,11 @@ def _value_attributes(entry: ValueInfoProto) -> ir.DictAttr:
     """`plan.name`, and the names of the dimensions that have one."""
     attributes: dict[str, ir.Attribute] = {"plan.name": ir.StringAttr.get(entry.name)}
     dims: Iterable[Any] = entry.type.tensor_type.shape.dim
-    names = {str(axis): ir.StringAttr.get(d.dim_param) for axis, d in enumerate(dims) if d.dim_param}
+    names = {
+        str(axis): ir.StringAttr.get(d.dim_param)
+        for axis, d in enumerate(dims)
+        if d.dim_param and not d.dim_param.startswith(_INVENTED)
+    }
     if names:
         attributes["tensorrt.dimension_names"] = ir.DictAttr.get(names)
     return ir.DictAttr.get(attributes)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from onnx import GraphProto, ModelProto, TypeProto, shape_inference
 
+from ...dialects.onnx.schemas import op_name
+
 __all__ = ["infer_types"]
 
 
@@ -32,7 +34,11 @@ def _take_declared(graph: GraphProto) -> dict[str, TypeProto]:
         kept = TypeProto()
         kept.CopyFrom(entry.type)
         declared[entry.name] = kept
+    # Inference knows nothing of ops without a schema; what the file says of their results it may build on.
+    foreign = {name for node in graph.node if op_name(node.domain, node.op_type) is None for name in node.output}
+    kept_entries = [entry for entry in graph.value_info if entry.name in foreign]
     del graph.value_info[:]
+    graph.value_info.extend(kept_entries)
     for entry in graph.output:
         if entry.type.HasField("tensor_type"):
             entry.type.tensor_type.ClearField("shape")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...program import Program
 from ..base import Pass, PassContext, option, register
 
@@ -28,11 +30,6 @@ class OnnxFoldConstants(Pass):
 
         with program.context, ir.Location.unknown():
             for function in functions(program):
-                opsets = opset_import(function)
-                Sweep(
-                    program,
-                    function,
-                    max_bytes=self.max_bytes,
-                    evaluate=lambda ops, opsets=opsets: evaluate(ops, program.weights, opsets),
-                ).run()
+                compute = partial(evaluate, weights=program.weights, opset_import=opset_import(function))
+                Sweep(program, function, max_bytes=self.max_bytes, evaluate=compute).run()
                 erase_dead(function)

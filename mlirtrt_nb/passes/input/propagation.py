@@ -26,18 +26,14 @@ from .rewriting import has_uses, replace
 __all__ = ["Sweep"]
 
 # Ops that may make a known shape out of one that is known in part.
-_SHAPE_OPS = frozenset(
-    f"onnx.{name}"
-    for name in "shape size gather slice concat cast squeeze unsqueeze reshape identity add sub mul div".split()
-)
+_SHAPE_NAMES = "add cast concat div gather identity mul reshape shape size slice squeeze sub unsqueeze"
+_SHAPE_OPS = frozenset(f"onnx.{name}" for name in _SHAPE_NAMES.split())
 # Results that differ from run to run, and quantisation, which engines want to see.
-_NEVER = frozenset(
-    f"onnx.{name}"
-    for name in (
-        "randomnormal randomnormallike randomuniform randomuniformlike multinomial bernoulli dropout "
-        "quantizelinear dynamicquantizelinear constant novalue custom"
-    ).split()
+_NEVER_NAMES = (
+    "bernoulli constant custom dropout dynamicquantizelinear multinomial novalue quantizelinear randomnormal "
+    "randomnormallike randomuniform randomuniformlike"
 )
+_NEVER = frozenset(f"onnx.{name}" for name in _NEVER_NAMES.split())
 _MOST_WANTED = 64  # elements of a value that the type of a reader may depend on
 
 Evaluate = Callable[[list[ir.Operation]], dict[ir.Value, np.ndarray]]
@@ -211,7 +207,7 @@ class Sweep:
         pending, waiting = self._pending, self._waiting
         self._pending, self._waiting = [], set()
         computed = self._evaluate(pending)
-        inside = {operation for operation in pending}
+        inside = set(pending)
         for value, array in computed.items():
             read_outside = any(use.owner.operation not in inside for use in value.uses)
             if value in waiting and has_uses(value) and read_outside and array.dtype.kind not in "OUST":
