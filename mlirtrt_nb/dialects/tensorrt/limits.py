@@ -53,15 +53,15 @@ _TYPES = {
             "einsum",
             "grid_sample",
             "convolution",
-            "random_uniform",
-            "random_normal",
+            "attention",
             "rotary_embedding",
             "quantize",
         ),
         _FLOATS,
     ),
     "deconvolution": frozenset({"f32", "f16"}),
-    "attention": frozenset({"f16", "bf16"}),
+    "linspace": frozenset({"f32", "i32", "i64"}),
+    **dict.fromkeys(("random_uniform", "random_normal"), frozenset({"f32", "f16"})),
     **dict.fromkeys(
         (
             "normalization",
@@ -70,7 +70,7 @@ _TYPES = {
             "resize_nearest",
             "resize_linear",
             "resize_cubic",
-            "reverse_sequence",
+            "padding",
         ),
         _SMALL_FLOATS,
     ),
@@ -80,7 +80,16 @@ _TYPES = {
     "argmin": _NUMBERS,
     "argmax": _NUMBERS,
     **dict.fromkeys(
-        ("gather", "gather_nd", "gather_elements", "scatter_nd", "scatter_elements", "slice", "concatenation"),
+        (
+            "gather",
+            "gather_nd",
+            "gather_elements",
+            "scatter_nd",
+            "scatter_elements",
+            "slice",
+            "concatenation",
+            "reverse_sequence",
+        ),
         _WITH_BOOL,
     ),
     **dict.fromkeys(
@@ -94,7 +103,9 @@ _TYPES = {
 # The element types of everything that has no entry.
 _ANY = _WITH_BOOL | _QUANTIZED | {"ui8", "f8E8M0FNU"}
 # Layers that the network has and the ahead-of-time builder implements on no target.
-_UNIMPLEMENTED = frozenset({"non_zero", "nms"})
+_UNIMPLEMENTED = frozenset({"non_zero", "nms", "moe"})
+# Fills are made from a shape; what counts is the element type that they fill with.
+_FILLS = frozenset({"linspace", "random_uniform", "random_normal"})
 
 
 def refusal(operation: ir.Operation) -> str | None:
@@ -118,10 +129,10 @@ def _ranks(operation: ir.Operation) -> str | None:
 
 
 def _elements(operation: ir.Operation, kind: str) -> str | None:
-    operands = operation.operands
-    if not len(operands):
+    typed = operation.results if kind in _FILLS else operation.operands
+    if not len(typed):
         return None
-    spelling = str(operands[1 if kind == "select" else 0].type.element_type)
+    spelling = str(typed[1 if kind == "select" else 0].type.element_type)
     attribute = _BY_ATTRIBUTE.get(kind)
     value = ""
     if attribute is not None:
@@ -217,6 +228,12 @@ def _lrn(op: Op) -> str | None:
     return None if size % 2 and 1 <= size <= 15 else f"a window of {size}; it takes odd ones from 1 to 15"
 
 
+def _attention(op: Op) -> str | None:
+    if str(op.type("query").element_type) == "f32" and not op.attr("decomposable"):
+        return "element type f32 in attention that is not decomposable"
+    return None
+
+
 _CHECKS: dict[str, Callable[[Op], str | None]] = {
     "softmax": _least_rank(2),
     "scale": _least_rank(3),
@@ -226,4 +243,5 @@ _CHECKS: dict[str, Callable[[Op], str | None]] = {
     "convolution": _windowed,
     "deconvolution": _windowed,
     "lrn": _lrn,
+    "attention": _attention,
 }
