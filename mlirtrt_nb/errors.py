@@ -147,7 +147,12 @@ class ExternalDataError(SourceError):
 
 
 class VerificationError(MlirTrtError):
-    """IR that parses but breaks a rule of one of its ops."""
+    """IR that parses but breaks a rule of one of its ops. `others` holds further broken rules."""
+
+    others: tuple[VerificationError, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(str(other) for other in self.others)])
 
 
 class ShapeError(MlirTrtError):

@@ -81,6 +81,20 @@ class Program:
 
         return op_table(self.module.operation)
 
+    def text(self, custom: bool = True, locations: bool = False, limit: int | None = None) -> str:
+        """The module as text; see `ir.assembly.print_module`. Names are shown where the user gave them."""
+        from .ir.assembly import print_module
+
+        return print_module(
+            self.module, custom=custom, locations=locations, limit=limit, names=self.text_source is not None
+        )
+
+    def verify(self) -> None:
+        """Check every op against its rules. Raises VerificationError, with each broken rule in the text."""
+        from .ir.verifier import verify
+
+        verify(self.module, self.text_source, self.source if self.text_source is not None else None)
+
     def clone(self) -> Program:
         """A copy whose IR can be changed; the context and the weight arrays are shared, not copied."""
         return Program(

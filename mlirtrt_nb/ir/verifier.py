@@ -6,19 +6,21 @@ stage boundaries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import NoReturn
 
 from torch_mlir import ir
 
-from ..errors import VerificationError
+from ..errors import SourceSpan, VerificationError
 from . import shapes
 from .builder import Op
 from .context import definition, definitions
+from .diagnostics import Found, found_in, place_of, raise_all, span_at
 from .opdef import Attr, Operand, ResultDef
 
-__all__ = ["errors_of", "reject", "verify_op"]
+__all__ = ["errors_of", "reject", "verify", "verify_op"]
 
 # An index result may be of either width: the builder has a setting for it, and inference gives the first.
 _EITHER_WIDTH = "i32 i64"
@@ -44,6 +46,49 @@ def reject(op: Op, message: str) -> NoReturn:
     raise VerificationError(f"{op.definition.display_name or op.name}: {message}", where=where)
 
 
+def verify(module: ir.Operation | ir.OpView, text: str | None = None, filename: str | None = None) -> None:
+    """Raise `VerificationError` for the first broken rule in `module`, with all others in its `others`.
+
+    MLIR's own verifier runs first, then the rules of the package's ops. `text` is what the user wrote, for
+    showing the line, where an op's location names `filename` (or any file, if that is None).
+    """
+    root = module.operation
+    lines = (text or "").split("\n")
+
+    def span_of(location: ir.Location, by_verifier: bool = True) -> SourceSpan | None:
+        place = place_of(location)
+        if place is None or place[1] == 0:
+            return None
+        file, line, column = place
+        known = filename in (None, file) and line <= len(lines)
+        return span_at(file, line, column, lines[line - 1] if known else "")
+
+    found = _broken_by_mlir(root, span_of)
+    for operation in _walk(root):
+        if definition(operation.name) is not None:
+            try:
+                verify_op(operation)
+            except VerificationError as error:
+                span = span_of(operation.location)
+                found.append(Found(error.what, span, error.hint, True, error.where if span is None else None))
+    raise_all(found)
+
+
+def _broken_by_mlir(
+    root: ir.Operation, span_of: Callable[[ir.Location, bool], SourceSpan | None]
+) -> list[Found]:
+    context = root.context
+    noisy, context.emit_error_diagnostics = context.emit_error_diagnostics, False
+    try:
+        root.verify()
+    except ir.MLIRError as error:
+        found = found_in(error, span_of, "the module is not valid")
+        return [replace(entry, broken_rule=True) for entry in found]
+    finally:
+        context.emit_error_diagnostics = noisy
+    return []
+
+
 def errors_of(root: ir.Operation | ir.OpView) -> list[VerificationError]:
     """Every broken rule of the package's ops in `root`, at most one per op, in program order."""
     found = []
@@ -66,14 +111,15 @@ def _walk(operation: ir.Operation) -> Iterator[ir.Operation]:
 
 def verify_op(operation: ir.Operation | ir.OpView) -> None:
     """Raise `VerificationError` for the first rule that an op of the package's dialects breaks."""
-    op = Op.of(operation)
-    for operand in op.definition.operands:
-        _check_operand(op, operand)
-    for attr in op.definition.attrs:
-        _check_attribute(op, attr)
-    if op.definition.verify is not None:
-        op.definition.verify(op)
-    _check_results(op, list(operation.operation.results))
+    with operation.operation.context:
+        op = Op.of(operation)
+        for operand in op.definition.operands:
+            _check_operand(op, operand)
+        for attr in op.definition.attrs:
+            _check_attribute(op, attr)
+        if op.definition.verify is not None:
+            op.definition.verify(op)
+        _check_results(op, list(operation.operation.results))
 
 
 @cache

@@ -1,0 +1,102 @@
+"""MLIR text to a `Program`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from torch_mlir import ir
+
+from ..errors import ParseError, SourceSpan
+from ..ir import dtypes
+from ..ir.assembly import parse_module
+from ..ir.assembly.attributes import elided_name
+from ..ir.assembly.sourcemap import Lines
+from ..ir.assembly.tokens import BLANK, IDENT, STRING, TYPE, unquote
+from ..ir.context import new_context
+from ..ir.verifier import verify
+from ..program import Program
+
+__all__ = ["from_mlir"]
+
+_HANDLE = re.compile(rf"dense_resource<\s*({STRING}|[^\s>\"]+)\s*>{BLANK}:{BLANK}({TYPE})", re.ASCII)
+_TRAILER = re.compile(r"\{-#(.*?)#-\}", re.DOTALL)
+_RESOURCE = re.compile(rf"({STRING}|{IDENT}|[\w.$-]+)\s*:\s*\"0x([0-9A-Fa-f]*)\"", re.ASCII)
+# A blob begins with its alignment, in 4 bytes.
+_ALIGNMENT = 4
+
+
+def from_mlir(text: str, *, filename: str = "<cell>", name: str | None = None) -> Program:
+    """The program that `text` describes, in a context of its own.
+
+    The text may have ops of any registered dialect, the package's own in custom or generic form. The bytes of
+    resources at its end become the program's weights; `dense_resource<__elided__>` stands for zeros.
+    Raises ParseError for text that is not valid, VerificationError for ops that break their rules; both with
+    the place in the text, and with all further errors in `others`.
+    """
+    context = new_context()
+    module = parse_module(text, filename, context)
+    verify(module, text, filename)
+    with context:
+        weights = _weights(text, filename)
+    return Program(module, weights, name=name or "program", source=filename, text_source=text)
+
+
+def _weights(text: str, filename: str) -> dict[str, np.ndarray]:
+    if "dense_resource" not in text:
+        return {}
+    blobs = _blobs(text)
+    weights: dict[str, np.ndarray] = {}
+    for handle, kind, position in _handles(text):
+        tensor = ir.RankedTensorType(ir.Type.parse(kind))
+        if handle.startswith("__elided__"):
+            weights[elided_name(kind)] = _zeros(tensor)
+        elif handle in blobs:
+            weights[handle] = _array(handle, blobs[handle], tensor, text, filename, position)
+    return weights
+
+
+def _handles(text: str) -> Iterator[tuple[str, str, int]]:
+    """Name, type and offset of every weight that the text mentions."""
+    for match in _HANDLE.finditer(text):
+        name, kind = match.groups()
+        yield unquote(name) if name[0] == '"' else name, kind, match.start()
+
+
+def _blobs(text: str) -> dict[str, bytes]:
+    trailer = _TRAILER.search(text)
+    if trailer is None:
+        return {}
+    found = {}
+    for name, digits in _RESOURCE.findall(trailer.group(1)):
+        found[unquote(name) if name[0] == '"' else name] = bytes.fromhex(digits)[_ALIGNMENT:]
+    return found
+
+
+def _zeros(tensor: ir.RankedTensorType) -> np.ndarray:
+    """Zeros that take no memory."""
+    return np.broadcast_to(np.zeros((), dtypes.by_mlir(tensor.element_type).np), tensor.shape)
+
+
+def _array(
+    name: str, blob: bytes, tensor: ir.RankedTensorType, text: str, filename: str, position: int
+) -> np.ndarray:
+    kind = dtypes.by_mlir(tensor.element_type)
+    count = int(np.prod(tensor.shape, dtype=np.int64))
+    if kind.bits < 8 and len(blob) == kind.nbytes(count):
+        return _unpacked(blob, count).astype(np.int8).astype(kind.np).reshape(tensor.shape)
+    if len(blob) != count * kind.np.itemsize:
+        lines = Lines(text)
+        line, column = lines.locate(position)
+        raise ParseError(
+            f"resource {name} has {len(blob)} bytes; {tensor} needs {count * kind.np.itemsize}",
+            span=SourceSpan(filename, line, column, lines.line(line)),
+        )
+    return np.frombuffer(blob, kind.np).reshape(tensor.shape)
+
+
+def _unpacked(blob: bytes, count: int) -> np.ndarray:
+    """Values of 4 bits, two in a byte, the low half first."""
+    packed = np.frombuffer(blob, np.uint8)
+    return np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count]

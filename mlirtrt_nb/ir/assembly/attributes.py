@@ -1,0 +1,212 @@
+"""Attributes in text: from the spelling that users write to the one that MLIR reads, and back.
+
+MLIR knows an attribute of a dialect defined at run time by its parameters alone. So
+`#tensorrt.slice_mode<kFILL>` is `#tensorrt.slice_mode<"kFILL">` to MLIR, and
+`#tensorrt.shape_profile<min = [1], ...>` is `#tensorrt.shape_profile<array<i64: 1>, ...>`; a parameter that
+was left out is `unit`.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+
+from ..context import definitions
+from ..opdef import EnumDef
+from .tokens import BLANK, BRACKETED, IDENT, KEY, STRING, TYPE
+
+__all__ = ["Problem", "clean", "elided_name", "nearest", "split_dict", "split_list", "to_custom", "to_generic"]
+
+
+class Problem(Exception):
+    """Something wrong in the text at `position`, in characters; `length` of them are underlined."""
+
+    def __init__(self, message: str, position: int, hint: str | None = None, length: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+        self.hint = hint
+        self.length = length
+
+
+def nearest(name: str, candidates: list[str] | tuple[str, ...]) -> str | None:
+    """A hint that names the candidates closest to `name`, or all of a few; None if none is close."""
+    found = get_close_matches(name, candidates, n=3, cutoff=0.6)
+    if found:
+        return f"did you mean {' or '.join(found)}?"
+    return f"there are {', '.join(candidates)}" if 0 < len(candidates) <= 24 else None
+
+
+_COMMENT = re.compile(rf"({STRING})|//[^\n]*|\n")
+
+
+def clean(text: str) -> str:
+    """`text` on one line and without comments; every other character stays at its offset."""
+    if "\n" not in text and "//" not in text:
+        return text
+    return _COMMENT.sub(lambda m: m.group(1) or " " * len(m.group()), text)
+
+
+_CHUNK = rf'(?:[^,{{}}()\[\]<>"/\-=]++|->|-|[<>]=|=|{STRING}|{BRACKETED}|//[^\n]*+|/)'
+_ENTRY = re.compile(rf"{BLANK}({KEY})(?:{BLANK}=(?!=){BLANK}({_CHUNK}++))?+{BLANK}(?:,|$|(?=\}}$))", re.ASCII)
+_ITEM = re.compile(rf"{BLANK}({_CHUNK}++)(?:,|$)", re.ASCII)
+
+
+def split_dict(text: str, position: int = 0) -> list[tuple[str, str | None, int]]:
+    """The entries of a dictionary, braces included: key, value (None for unit), offset of the key.
+
+    `position` is where `text` stands, for problems.
+    """
+    entries: list[tuple[str, str | None, int]] = []
+    at, end = 1, len(text) - 1
+    while match := _ENTRY.match(text, at, end):
+        key, value = match.groups()
+        entries.append((key, value if value is None else value.rstrip(), match.start(1)))
+        at = match.end()
+    rest = re.compile(BLANK).match(text, at, end)
+    if rest is not None and rest.end() < end:
+        raise Problem("expected an attribute: name, or name = value", position + rest.end())
+    return entries
+
+
+def split_list(text: str) -> list[str]:
+    """What stands between the commas of `text`, brackets and strings left whole."""
+    found: list[str] = []
+    at = 0
+    while at < len(text) and (match := _ITEM.match(text, at)):
+        found.append(match.group(1).strip())
+        at = match.end()
+    return found
+
+
+@cache
+def _dialect_attribute() -> re.Pattern[str]:
+    names = "|".join(definitions())
+    return re.compile(rf"#({names})\.({IDENT})(?:{BLANK}({BRACKETED}))?+|{STRING}", re.ASCII)
+
+
+# A weight that a printer left out, with its type, without which it could not be told from another.
+ELIDED = re.compile(rf"dense_resource<__elided__>{BLANK}:{BLANK}({TYPE})", re.ASCII)
+
+
+def elided_name(kind: str) -> str:
+    """The handle of zeros of a type."""
+    return f"__elided__{kind}"
+
+
+def to_generic(text: str, position: int = 0) -> str:
+    """`text` with the package's own attributes as MLIR reads them. `position` is where it stands."""
+    if "__elided__" in text:
+        text = ELIDED.sub(lambda m: f'dense_resource<"{elided_name(m.group(1))}"> : {m.group(1)}', text)
+    if "#" not in text:
+        return text
+
+    def replace(match: re.Match[str]) -> str:
+        dialect, mnemonic, body = match.groups()
+        return match.group() if dialect is None else _generic(dialect, mnemonic, body, position + match.start())
+
+    return _dialect_attribute().sub(replace, text)
+
+
+def _generic(dialect: str, mnemonic: str, body: str | None, position: int) -> str:
+    definition = definitions()[dialect]
+    name = f"{dialect}.{mnemonic}"
+    inside = clean(body[1:-1]).strip() if body else ""
+    if mnemonic in definition.enums:
+        return f'#{name}<"{enum_value(name, definition.enums[mnemonic], inside, position)}">'
+    if mnemonic not in definition.params:
+        known = [*definition.enums, *definition.params]
+        hint = nearest(mnemonic, known)
+        raise Problem(f"unknown attribute #{name}", position, hint, len(name) + 1)
+    values = _bounds(inside) if mnemonic == "bounds" else _parameters(definition.params[mnemonic], inside)
+    if values is None:
+        form = ", ".join(f"{p} = ..." for p in definition.params[mnemonic])
+        raise Problem(f"#{name} is not of the form <{form}>", position, length=len(name) + 1)
+    return f"#{name}<{', '.join(to_generic(value, position) for value in values)}>"
+
+
+def enum_value(name: str, enum: EnumDef, text: str, position: int) -> str:
+    """The value in `text`, checked against the enum. Raises Problem with the nearest ones."""
+    value = text.strip('"')
+    if value not in enum.values:
+        raise Problem(
+            f"{name} has no value {value or 'here'}", position, nearest(value, enum.values), len(value) or 1
+        )
+    return value
+
+
+_NAMED = re.compile(rf"({IDENT})\s*=\s*(.*)", re.DOTALL | re.ASCII)
+_INTEGERS = re.compile(r"\[\s*(-?\d+(?:\s*,\s*-?\d+)*)?\s*\]")
+
+
+def _value(text: str) -> str:
+    """A list of plain integers is an array<i64>."""
+    match = _INTEGERS.fullmatch(text)
+    if match is None:
+        return text
+    return f"array<i64: {match.group(1)}>" if match.group(1) else "array<i64>"
+
+
+def _parameters(names: tuple[str, ...], inside: str) -> list[str] | None:
+    """One value per name, `unit` where none is given; None if the text names others or gives too many."""
+    items = split_list(inside)
+    named = [_NAMED.fullmatch(item) for item in items]
+    if not any(named):
+        values = [_value(item) for item in items]
+        return values if len(values) == len(names) else None
+    given = {m.group(1): _value(m.group(2).strip()) for m in named if m}
+    if len(given) != len(items) or not given.keys() <= set(names):
+        return None
+    return [given.get(name, "unit") for name in names]
+
+
+_BOUND_KINDS = ("none", "shape", "value")
+
+
+def _bounds(inside: str) -> list[str] | None:
+    """`none`, `shape, [min], [max]` or `value, dense, dense`."""
+    kind, *limits = split_list(inside) or [""]
+    kind = kind.strip('"')
+    if kind not in _BOUND_KINDS or len(limits) != (0 if kind == "none" else 2):
+        # MLIR's own form of `none` has both limits as unit.
+        return [f'"{kind}"', *limits] if kind == "none" and limits == ["unit", "unit"] else None
+    return [f'"{kind}"', *([_value(limit) for limit in limits] or ["unit", "unit"])]
+
+
+def to_custom(text: str) -> str:
+    """`text` as MLIR prints it, with the package's own attributes as users write them."""
+    if "#" not in text:
+        return text
+    return _dialect_attribute().sub(_replace_generic, text)
+
+
+def _replace_generic(match: re.Match[str]) -> str:
+    dialect, mnemonic, body = match.groups()
+    if dialect is None or body is None:
+        return match.group()
+    definition = definitions()[dialect]
+    values = [_plain(to_custom(value)) for value in split_list(body[1:-1])]
+    if mnemonic == "bounds":
+        shown = [values[0].strip('"'), *(v for v in values[1:] if v != "unit")]
+    elif mnemonic in definition.enums:
+        shown = [values[0].strip('"')]
+    elif mnemonic in definition.params:
+        pairs = zip(definition.params[mnemonic], values, strict=False)
+        shown = [f"{name} = {value}" for name, value in pairs if value != "unit"]
+    else:
+        return match.group()
+    return f"#{dialect}.{mnemonic}<{', '.join(shown)}>"
+
+
+_ARRAY = re.compile(r"array<i64(?:: ([^<>]*))?>")
+_I64 = re.compile(r"(-?\d+) : i64")
+
+
+def _plain(text: str) -> str:
+    """An array<i64> as a list, an i64 without its type."""
+    match = _ARRAY.fullmatch(text)
+    if match is not None:
+        return f"[{match.group(1) or ''}]"
+    match = _I64.fullmatch(text)
+    return match.group(1) if match else text

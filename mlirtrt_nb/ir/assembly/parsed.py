@@ -1,0 +1,123 @@
+"""An op while it is read: what its text has given so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..opdef import OpDef
+from .attributes import Problem
+
+__all__ = ["Argument", "Parsed"]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A value that the syntax names: its name with the `%`, its type if known, and where it stands."""
+
+    name: str
+    type: str
+    position: int
+
+
+class Parsed:
+    """Operands, types and attributes of one op, as text.
+
+    Attributes:
+        definition: the op's definition.
+        position: the offset of the op's name.
+        operands: for each operand of the definition, its values.
+        operand_types: likewise, or None where the text does not give them.
+        result_types: for each result of the definition, its types, or None where the text does not give them.
+        attributes: name -> value in MLIR's form; None for unit.
+        arguments: the arguments that the syntax gives to the next region's entry block.
+        regions: how many regions have been written.
+        written_to: the offset up to which line breaks have been written.
+        successors: `[^block, ...]` of the generic form, or "".
+        flat: all operands, while it is not known which is which.
+    """
+
+    __slots__ = (
+        "arguments",
+        "attributes",
+        "definition",
+        "flat",
+        "operand_types",
+        "operands",
+        "position",
+        "regions",
+        "result_types",
+        "successors",
+        "written_to",
+    )
+
+    def __init__(self, definition: OpDef, position: int) -> None:
+        self.definition = definition
+        self.position = position
+        self.operands: list[list[str]] = [[] for _ in definition.operands]
+        self.operand_types: list[list[str] | None] = [None] * len(definition.operands)
+        self.result_types: list[list[str] | None] = [None] * len(definition.results)
+        self.attributes: dict[str, str | None] = {}
+        self.arguments: list[Argument] | None = None
+        self.regions = 0
+        self.written_to = position
+        self.successors = ""
+        self.flat: list[str] | None = None
+
+    @property
+    def values(self) -> list[str]:
+        """All operands in order."""
+        return self.flat if self.flat is not None else [value for group in self.operands for value in group]
+
+    def set_operands(self, values: list[str], position: int) -> None:
+        """Spread a flat list of values over the operands: a variadic takes what the others leave."""
+        entries = self.definition.operands
+        required = sum(not entry.optional and not entry.variadic for entry in entries)
+        spare = len(values) - required
+        at = 0
+        for n, entry in enumerate(entries):
+            if entry.variadic:
+                count = max(spare, 0)
+            elif entry.optional:
+                count = 1 if spare > 0 else 0
+            else:
+                count = 1
+            if entry.variadic or entry.optional:
+                spare -= count
+            self.operands[n] = values[at : at + count]
+            at += count
+        if spare < 0 or at < len(values):
+            wanted = f"at least {required}" if required != len(entries) else str(required)
+            raise Problem(f"{self.shown} takes {wanted} operands, not {len(values)}", position)
+
+    def set_operand_types(self, indices: tuple[int, ...], types: list[str], position: int) -> None:
+        """Types of the operands at `indices`, which must have been read before, or of one variadic."""
+        if len(indices) == 1:
+            self.operand_types[indices[0]] = types
+            return
+        counts = [len(self.operands[n]) for n in indices]
+        if sum(counts) != len(types):
+            raise Problem(f"{sum(counts)} operands but {len(types)} types", position)
+        at = 0
+        for n, count in zip(indices, counts, strict=True):
+            self.operand_types[n] = types[at : at + count]
+            at += count
+
+    def set_result_types(self, indices: tuple[int, ...], types: list[str], position: int) -> None:
+        """Types of the results at `indices`; a last, variadic one takes the rest."""
+        entries = self.definition.results
+        if len(indices) == 1 and len(entries) == 1 and entries[0].variadic:
+            self.result_types[0] = types
+            return
+        fixed = [n for n in indices if not entries[n].variadic]
+        if len(types) < len(fixed) or (len(types) > len(fixed) and len(fixed) == len(indices)):
+            raise Problem(f"{self.shown} has {len(fixed)} results, not {len(types)}", position)
+        for n in indices:
+            if entries[n].variadic:
+                self.result_types[n] = types[len(fixed) :]
+            else:
+                self.result_types[n] = [types[fixed.index(n)]]
+
+    @property
+    def shown(self) -> str:
+        """The op's name as users write it."""
+        return self.definition.display_name or self.definition.name

@@ -1,0 +1,82 @@
+"""From MLIR's diagnostics and locations to errors with a place in the user's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch_mlir import ir
+
+from ..errors import ParseError, SourceSpan, VerificationError
+
+__all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
+
+# The verifier's diagnostics carry this note; the parser's do not.
+_VERIFIER_NOTE = "see current operation"
+_TOKEN = re.compile(r"[%#!@^]?[\w$.]+(?:#\d+)?|\S")
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing that is wrong."""
+
+    message: str
+    span: SourceSpan | None
+    hint: str | None = None
+    broken_rule: bool = False  # found by a verifier, not by a parser
+    where: str | None = None
+
+
+def place_of(location: ir.Location) -> tuple[str, int, int] | None:
+    """File, line and column of a location; of the first part that has one."""
+    if type(location) is ir.Location:  # diagnostics give locations without their kind
+        location = ir.Location.from_attr(location.attr, location.context)
+    if isinstance(location, ir.FileLineColLoc):
+        return location.filename, location.start_line, location.start_col
+    if isinstance(location, ir.NameLoc):
+        return place_of(location.child_loc)
+    if isinstance(location, ir.FusedLoc):
+        return next((place for part in location.locations if (place := place_of(part))), None)
+    if isinstance(location, ir.CallSiteLoc):
+        return place_of(location.callee)
+    return None
+
+
+def span_at(filename: str, line: int, column: int, line_text: str, length: int | None = None) -> SourceSpan:
+    """The span of `length` characters, or of the token that stands there."""
+    if length is None:
+        match = _TOKEN.match(line_text, column - 1)
+        length = len(match.group()) if match else 1
+    return SourceSpan(filename, line, column, line_text, length)
+
+
+def found_in(
+    error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceSpan | None], what: str
+) -> list[Found]:
+    """Each diagnostic of an MLIR error. `span_of(location, by_verifier)` places it."""
+    found = []
+    for diagnostic in error.error_diagnostics:
+        by_verifier = any(note.message.startswith(_VERIFIER_NOTE) for note in diagnostic.notes)
+        notes = [n.message for n in diagnostic.notes if not n.message.startswith((_VERIFIER_NOTE, "prior use"))]
+        span = span_of(diagnostic.location, by_verifier)
+        found.append(Found(diagnostic.message, span, "; ".join(notes) or None, by_verifier))
+    return found or [Found(what, None)]
+
+
+def raise_all(found: Sequence[Found]) -> None:
+    """Raise one error for the first in the text, with the others attached. Does nothing for none."""
+    if not found:
+        return
+    ordered = sorted(dict.fromkeys(found), key=lambda entry: _order(entry.span))
+    if all(entry.broken_rule for entry in found):
+        rules = [VerificationError(e.message, where=e.where, hint=e.hint, span=e.span) for e in ordered]
+        rules[0].others = tuple(rules[1:])
+        raise rules[0]
+    errors = [ParseError(e.message, where=e.where, hint=e.hint, span=e.span) for e in ordered]
+    errors[0].others = tuple(errors[1:])
+    raise errors[0]
+
+
+def _order(span: SourceSpan | None) -> tuple[int, int]:
+    return (span.line, span.column) if span is not None else (0, 0)
