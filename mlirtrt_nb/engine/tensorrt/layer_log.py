@@ -20,7 +20,7 @@ __all__ = ["MemoryNumbers", "layer_count", "parse_layers", "parse_memory"]
 # Kinds that only order streams: they run no code on the device.
 _ORDERING = frozenset({"signal", "wait"})
 
-_LAYER_START = re.compile(r"(?:^|\n)Name: (?=.*?, LayerType: \w+, Inputs: )", re.DOTALL)
+_LAYER_START = re.compile(r"(?:^|\n)Name: (?=.*?, LayerType: \w+, Inputs: \[)", re.DOTALL)
 _END = re.compile(r"\n\n(?:I/O Tensors|Bindings|Engine Metadata):", re.DOTALL)
 _KIND = re.compile(r", LayerType: (\w+), Inputs: \[")
 _LIST = re.compile(r", (Constants|Outputs): \[")
@@ -124,8 +124,8 @@ def _rows(message: str) -> list[LayerRow]:
     end = _END.search(message)
     text = message[: end.start()] if end else message
     starts = [match.end() for match in _LAYER_START.finditer(text)]
-    ends = [*(start - len("\nName: ") for start in starts[1:]), len(text)]
-    return [_row(text[start:stop]) for start, stop in zip(starts, ends, strict=True)]
+    ends = [start - len("\nName: ") for start in starts] + [len(text)]
+    return [_row(text[start:stop]) for start, stop in zip(starts, ends[1:], strict=True)]
 
 
 def _row(text: str) -> LayerRow:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
-from mlirtrt_nb.engine.base import BuildRequest, Engine, Shapes
+from mlirtrt_nb.engine.base import BuildRequest, Engine
 from mlirtrt_nb.engine.tensorrt import TensorRtBuilder
 from mlirtrt_nb.ir.builder import create
 from mlirtrt_nb.ir.context import new_context
@@ -29,7 +28,15 @@ class Case:
     operands: Sequence[Any]
     attrs: dict[str, Any] = field(default_factory=dict)
     results: Sequence[str] = ()
-    profiles: tuple[tuple[Shapes | None, ...], ...] = ()
+
+    def __str__(self) -> str:
+        kinds = [v for v in self.attrs.values() if isinstance(v, str) and v.startswith("k")]
+        return " ".join([self.name, *kinds, *self.results])
+
+    @property
+    def flat(self) -> list[str | None]:
+        """All operands in a row."""
+        return [o for group in self.operands for o in (group if isinstance(group, list) else [group])]
 
     def typed(self, element: str) -> Case:
         """The same case with `element` for every f32."""
@@ -43,31 +50,50 @@ class Case:
             return (re.sub(r"(\d+)\.\d+", r"\1", operand) if whole else operand).replace("f32", element)
 
         attrs = {k: swap(v) if isinstance(v, str) and v.startswith("#=") else v for k, v in self.attrs.items()}
-        return Case(self.name, swap(list(self.operands)), attrs, swap(list(self.results)), self.profiles)
+        return Case(self.name, swap(list(self.operands)), attrs, swap(list(self.results)))
 
 
 def tensor(text: str) -> ir.Type:
     return ir.Type.parse(f"tensor<{text}>")
 
 
-def build_case(case: Case, target: str = "sm89", weights: dict[str, np.ndarray] | None = None) -> Engine:
+def build_case(case: Case, target: str = "sm89") -> Engine:
     """The engine of a function that is the case's op alone."""
-    with new_context(), ir.Location.name(case.name):
+    return build_cases([case], target)
+
+
+def build_cases(cases: Sequence[Case], target: str = "sm89") -> Engine:
+    """One engine that holds the op of every case. Each op's source is its case in words."""
+    with new_context(), ir.Location.name("cases"):
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            function = one_op(case)
-        request = BuildRequest("one", function.operation, weights or {}, target, case.profiles)
-        return TensorRtBuilder().build(request)
+            function = function_of(cases)
+        return TensorRtBuilder().build(BuildRequest("cases", function.operation, {}, target))
 
 
-def one_op(case: Case) -> func.FuncOp:
-    """A function of the case's operands that gives all results of its op."""
-    flat = [o for group in case.operands for o in (group if isinstance(group, list) else [group])]
-    inputs = [tensor(o) for o in flat if o is not None and not o.startswith("=")]
-    function = func.FuncOp("one", (inputs, [tensor(r) for r in case.results]))
+def operation_of(case: Case) -> tuple[func.FuncOp, ir.Operation]:
+    """The case's op in a function of its own, in the current context and insertion point."""
+    function = function_of([case])
+    (found,) = (
+        o.operation for o in function.entry_block.operations if o.operation.name == f"tensorrt.{case.name}"
+    )
+    return function, found
+
+
+def function_of(cases: Sequence[Case]) -> func.FuncOp:
+    """A function of all operands of the cases that gives all results of their ops."""
+    inputs = [tensor(o) for case in cases for o in case.flat if o is not None and not o.startswith("=")]
+    results = [tensor(r) for case in cases for r in case.results]
+    function = func.FuncOp("cases", (inputs, results))
     block = function.add_entry_block()
     arguments = iter(block.arguments)
+    with ir.InsertionPoint(block):
+        ops = [_op(case, arguments) for case in cases]
+        func.ReturnOp([result for op in ops for result in op.results])
+    return function
 
+
+def _op(case: Case, arguments: Iterator[ir.Value]) -> ir.Operation:
     def value(operand: str | None) -> ir.Value | None:
         if operand is None:
             return None
@@ -76,20 +102,42 @@ def one_op(case: Case) -> func.FuncOp:
         attribute = ir.Attribute.parse(operand[1:].strip())
         return create("tensorrt.constant", [], {"weights": attribute}, [attribute.type]).result
 
-    with ir.InsertionPoint(block):
-        operands = [[value(o) for o in g] if isinstance(g, list) else value(g) for g in case.operands]
-        attrs = {
-            k: ir.Attribute.parse(v[2:].strip()) if isinstance(v, str) and v.startswith("#=") else v
-            for k, v in case.attrs.items()
-        }
-        op = create(f"tensorrt.{case.name}", operands, attrs, [tensor(r) for r in case.results])
-        func.ReturnOp(list(op.results))
-    return function
+    operands = [[value(o) for o in g] if isinstance(g, list) else value(g) for g in case.operands]
+    attrs = {
+        k: ir.Attribute.parse(v[2:].strip()) if isinstance(v, str) and v.startswith("#=") else v
+        for k, v in case.attrs.items()
+    }
+    with ir.Location.name(str(case)):
+        return create(f"tensorrt.{case.name}", operands, attrs, [tensor(r) for r in case.results])
 
 
 _SQUARE = {"stride": [1, 1], "pre_padding": [1, 1], "post_padding": [1, 1]}
 _RESIZE = {"coordinateTransformation": "kHALF_PIXEL", "selectorForSinglePixel": "kFORMULA"}
 _X = "2x3xf32"
+_UNARY = [
+    "EXP",
+    "LOG",
+    "SQRT",
+    "RECIP",
+    "ABS",
+    "NEG",
+    "SIN",
+    "COS",
+    "TAN",
+    "SINH",
+    "COSH",
+    "ASIN",
+    "ACOS",
+    "ATAN",
+    "ASINH",
+    "ACOSH",
+    "ATANH",
+    "CEIL",
+    "FLOOR",
+    "ERF",
+    "SIGN",
+    "ROUND",
+]
 
 CASES = (
     Case("activation", [_X], {"activationType": "kRELU"}, [_X]),
@@ -111,27 +159,21 @@ CASES = (
             ("GELU_TANH", None, None),
         )
     ),
-    *(
-        Case("unary", [_X], {"unaryOperation": f"k{kind}"}, [_X])
-        for kind in (
-            "EXP LOG SQRT RECIP ABS NEG SIN COS TAN SINH COSH ASIN ACOS ATAN ASINH ACOSH ATANH CEIL FLOOR ERF "
-            "SIGN ROUND"
-        ).split()
-    ),
+    *(Case("unary", [_X], {"unaryOperation": f"k{kind}"}, [_X]) for kind in _UNARY),
     Case("unary", ["2x3xi1"], {"unaryOperation": "kNOT"}, ["2x3xi1"]),
     Case("unary", [_X], {"unaryOperation": "kISINF"}, ["2x3xi1"]),
     Case("unary", [_X], {"unaryOperation": "kISNAN"}, ["2x3xi1"]),
     *(
         Case("element_wise", [_X, "1x3xf32"], {"elementwiseOperation": f"k{kind}"}, [_X])
-        for kind in "SUM PROD MAX MIN SUB DIV POW FLOOR_DIV".split()
+        for kind in ["SUM", "PROD", "MAX", "MIN", "SUB", "DIV", "POW", "FLOOR_DIV"]
     ),
     *(
         Case("element_wise", ["2x3xi1", "1x3xi1"], {"elementwiseOperation": f"k{kind}"}, ["2x3xi1"])
-        for kind in "AND OR XOR".split()
+        for kind in ["AND", "OR", "XOR"]
     ),
     *(
         Case("element_wise", [_X, "1x3xf32"], {"elementwiseOperation": f"k{kind}"}, ["2x3xi1"])
-        for kind in "EQUAL GREATER LESS".split()
+        for kind in ["EQUAL", "GREATER", "LESS"]
     ),
     Case("select", ["2x3xi1", _X, "1x1xf32"], {}, [_X]),
     Case("parametric_relu", [_X, "1x3xf32"], {}, [_X]),
@@ -170,7 +212,7 @@ CASES = (
             {"reduceAxes": [1], "keepDimensions": True, "reduceOperation": f"k{kind}"},
             ["2x1xf32"],
         )
-        for kind in "SUM PROD MAX MIN AVG".split()
+        for kind in ["SUM", "PROD", "MAX", "MIN", "AVG"]
     ),
     Case("top_k", ["2x8xf32", None], {"axis": 1, "k": 3, "topkOperation": "kMAX"}, ["2x3xf32", "2x3xi32"]),
     Case("argmin", ["2x8xf32"], {"axis": 1}, ["2x1xf32", "2x1xi32"]),
