@@ -101,7 +101,7 @@ def _build(
 ) -> Engine:
     request = BuildRequest(job.path, job.function.operation, program.weights, job.target, profiles, progress)
     builder = builder_for(job.target)
-    key = cache.key(request, builder.kind) if cache is not None and job.target != "cpu" else None
+    key = cache.key(request, builder.identity) if cache is not None and job.target != "cpu" else None
     if cache is not None and key is not None:
         found = cache.get(key)
         if found is not None:

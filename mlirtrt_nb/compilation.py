@@ -12,6 +12,8 @@ from .program import Program
 from .targets import check_precision, device_kind, parse_targets
 
 if TYPE_CHECKING:
+    from torch_mlir import ir
+
     from .build import Refusal
     from .engine.base import Engine
     from .engine.cache import EngineCache
@@ -124,14 +126,20 @@ def _give_away(program: Program, refusal: Refusal, *, whole_function: bool) -> b
 
         def visit(operation: ir.Operation) -> ir.WalkResult:
             nonlocal marked
-            if operation.name.startswith("tensorrt.") and "plan.fallback" not in operation.attributes:
-                if operation.name != "tensorrt.constant" and str(operation.location) in locations:
-                    operation.attributes["plan.fallback"] = reason
-                    marked += 1
+            if _is_open(operation) and str(operation.location) in locations:
+                operation.attributes["plan.fallback"] = reason
+                marked += 1
             return ir.WalkResult.ADVANCE
 
         program.module.operation.walk(visit)
     return marked > 0
+
+
+def _is_open(operation: ir.Operation) -> bool:
+    """Whether the op is TensorRT's to run, as things stand."""
+    if not operation.name.startswith("tensorrt.") or operation.name == "tensorrt.constant":
+        return False
+    return "plan.fallback" not in operation.attributes
 
 
 def _plan(

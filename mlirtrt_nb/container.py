@@ -1,4 +1,4 @@
-"""The file that Plans and Programs are saved in: named, aligned, checksummed sections behind a small header.
+"""The file that Plans, Programs and cached engines are saved in: named, checksummed sections behind a header.
 
     header (64 bytes) | section | padding | section | padding | ... | index (JSON)
 
@@ -25,7 +25,7 @@ import numpy as np
 from .errors import InvalidModelError, MlirTrtError, PlanFileError
 from .ir import dtypes
 
-__all__ = ["PLAN", "PROGRAM", "Container", "Kind", "read", "write"]
+__all__ = ["ENGINE", "PLAN", "PROGRAM", "Container", "Kind", "read", "write"]
 
 _MAGIC = b"\x89MLIRTRT"
 _HEADER = struct.Struct(
@@ -50,7 +50,8 @@ class Kind:
 
 PLAN = Kind(b"PLAN", "Plan", 1, PlanFileError)
 PROGRAM = Kind(b"PROG", "Program", 1, InvalidModelError)
-_KINDS = {kind.tag: kind for kind in (PLAN, PROGRAM)}
+ENGINE = Kind(b"ENGI", "cached engine", 1, PlanFileError)
+_KINDS = {kind.tag: kind for kind in (PLAN, PROGRAM, ENGINE)}
 
 Buffer = bytes | bytearray | memoryview
 

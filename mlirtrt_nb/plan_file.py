@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import container
-from .engine.base import Binding, Engine, EngineReport, LayerRow
+from .engine.codec import engine_from_json, engine_to_json
 from .errors import PlanFileError
 from .runtime.schedule import Schedule
 
@@ -24,7 +24,7 @@ def save(plan: Plan, path: str | os.PathLike[str]) -> None:
     described = []
     for number, engine in enumerate(plan.engine_values):
         sections[f"engine{number}"] = engine.blob
-        described.append(_engine_to_json(engine))
+        described.append(engine_to_json(engine))
     meta = {
         "name": plan.name,
         "metadata": plan.metadata,
@@ -44,7 +44,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Plan:
     try:
         schedules = [Schedule.from_json(entry) for entry in meta["schedules"]]
         engines = [
-            _engine_from_json(entry, opened.sections[f"engine{number}"])
+            engine_from_json(entry, opened.sections[f"engine{number}"])
             for number, entry in enumerate(meta["engines"])
         ]
         return Plan._restored(
@@ -62,32 +62,3 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Plan:
             f"{Path(path)} is not laid out as this version writes Plans: {type(error).__name__}: {error}",
             hint="compile again with this version and save",
         ) from error
-
-
-def _engine_to_json(engine: Engine) -> dict[str, Any]:
-    entry = {name: getattr(engine, name) for name in ("name", "kind", "target", "weights")}
-    entry["inputs"] = [asdict(binding) for binding in engine.inputs]
-    entry["outputs"] = [asdict(binding) for binding in engine.outputs]
-    entry["report"] = asdict(engine.report)
-    return entry
-
-
-def _engine_from_json(entry: dict[str, Any], blob: memoryview) -> Engine:
-    report = dict(entry["report"])
-    report["layers"] = tuple(LayerRow(**_tuples(layer)) for layer in report["layers"])
-    report["messages"] = tuple(report["messages"])
-    return Engine(
-        name=entry["name"],
-        kind=entry["kind"],
-        target=entry["target"],
-        blob=blob,
-        inputs=tuple(Binding(**_tuples(binding)) for binding in entry["inputs"]),
-        outputs=tuple(Binding(**_tuples(binding)) for binding in entry["outputs"]),
-        weights=tuple(entry["weights"]),
-        report=EngineReport(**report),
-    )
-
-
-def _tuples(entry: dict[str, Any]) -> dict[str, Any]:
-    """JSON gives lists where the dataclasses have tuples."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}

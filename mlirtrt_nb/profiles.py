@@ -143,8 +143,9 @@ def _check_shared_names(inputs: Sequence[TensorSpec], profile: Profile) -> None:
             values = tuple(side[axis] for side in profile[spec.name])
             other, expected = seen.setdefault(dim, (spec.name, values))
             if values != expected:
+                sizes = f"{_spread(expected)} in input {other!r} but {_spread(values)} in {spec.name!r}"
                 raise ShapeError(
-                    f"dimension {dim!r} is {_spread(expected)} in input {other!r} but {_spread(values)} in {spec.name!r}",
+                    f"dimension {dim!r} is {sizes}",
                     hint="dimensions of one name have one size: give both the same min, opt and max",
                 )
 

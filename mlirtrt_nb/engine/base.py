@@ -101,4 +101,8 @@ class EngineBuilder(Protocol):
 
     kind: str
 
+    @property
+    def identity(self) -> str:
+        """Library, version and settings: what, beside the request, decides the engine."""
+
     def build(self, request: BuildRequest) -> Engine: ...

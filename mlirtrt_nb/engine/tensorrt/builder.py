@@ -35,6 +35,12 @@ class TensorRtBuilder:
         self._level = optimization_level
         self._workspace = workspace_bytes
 
+    @property
+    def identity(self) -> str:
+        """Library, version and settings: what, beside the request, decides the engine."""
+        trt = flavors.import_tensorrt(self.kind)
+        return f"{flavors.version(trt, self.kind)} level={self._level} workspace={self._workspace}"
+
     def build(self, request: BuildRequest) -> Engine:
         """Build the function for the target.
 
