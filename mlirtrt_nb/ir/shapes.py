@@ -20,6 +20,7 @@ __all__ = [
     "same_element",
     "tensor",
     "text",
+    "unit_axes",
     "volume",
     "windowed",
 ]
@@ -96,6 +97,19 @@ def broadcast(*shapes: Sequence[int]) -> list[int] | None:
 def compatible(a: Sequence[int], b: Sequence[int]) -> bool:
     """Whether two shapes can be the same at run time."""
     return len(a) == len(b) and all(x == y or DYNAMIC in (x, y) for x, y in zip(a, b, strict=True))
+
+
+def unit_axes(small: Sequence[int], large: Sequence[int]) -> list[int] | None:
+    """The dimensions of length 1 that `large` has more than `small`; None if they differ in anything else."""
+    if not large:
+        return None if small else []
+    place = len(large) - 1
+    if small and compatible(small[-1:], large[-1:]):
+        axes = unit_axes(small[:-1], large[:-1])
+        if axes is not None:
+            return axes
+    axes = unit_axes(small, large[:-1]) if large[-1] == 1 else None
+    return None if axes is None else [*axes, place]
 
 
 def windowed(

@@ -82,19 +82,8 @@ def _verify_rank(op: Op) -> None:
     small, large = sorted((source, target), key=lambda kind: kind.rank)
     if (large is target) != (op.name == "tensorrt.expand_rank") and small.rank != large.rank:
         reject(op, f"input is {source} and result is {target}; the rank changes the other way")
-    if not _is_without_units(small.shape, large.shape):
+    if shapes.unit_axes(small.shape, large.shape) is None:
         reject(op, f"input is {source} and result is {target}; they may differ only in dimensions of length 1")
-
-
-def _is_without_units(small: list[int], large: list[int]) -> bool:
-    """Whether `small` is `large` with some unit dimensions left out."""
-    fits = [True] + [False] * len(small)
-    for dim in large:
-        fits = [
-            (fits[n] and dim == 1) or (n > 0 and fits[n - 1] and shapes.compatible([dim], [small[n - 1]]))
-            for n in range(len(small) + 1)
-        ]
-    return fits[-1]
 
 
 def _check_element(op: Op, source: ir.RankedTensorType, target: ir.RankedTensorType) -> None:
