@@ -1,0 +1,1 @@
+"""The CPU engine: functions of tensorrt or onnx ops, run by ONNX Runtime."""

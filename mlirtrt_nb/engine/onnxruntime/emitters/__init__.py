@@ -1,0 +1,39 @@
+"""How each tensorrt op becomes ONNX nodes; one file per family, as in the dialect."""
+
+from . import (
+    constants,
+    control_flow,
+    convolution,
+    elementwise,
+    gather_scatter,
+    linear_algebra,
+    normalization,
+    plugin,
+    quantization,
+    reductions,
+    resize,
+    shape,
+    slicing,
+    transformer,
+    vision,
+)
+from .registry import EMITTERS
+
+__all__ = [
+    "EMITTERS",
+    "constants",
+    "control_flow",
+    "convolution",
+    "elementwise",
+    "gather_scatter",
+    "linear_algebra",
+    "normalization",
+    "plugin",
+    "quantization",
+    "reductions",
+    "resize",
+    "shape",
+    "slicing",
+    "transformer",
+    "vision",
+]
