@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir.context import register_dialect
 from ...ir.opdef import DialectDef
 from . import (
+    assertion,
     constants,
     control_flow,
     convolution,
@@ -45,6 +46,7 @@ FAMILIES = (
     control_flow,
     transformer,
     vision,
+    assertion,
     plugin,
 )
 

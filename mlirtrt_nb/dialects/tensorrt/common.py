@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import cleandoc
 
 from torch_mlir import ir
 
@@ -40,9 +41,9 @@ SAME = "attr-dict $input `:` type($input)"
 
 
 def example(arguments: str, body: str, returns: str = "") -> str:
-    """A whole function: `arguments` as in its signature, one op a line in `body`, `returns` as "%0 : type"."""
+    """A whole function: `arguments` as in its signature, ops in `body`, `returns` as "%0 : type"."""
     values, _, types = returns.partition(" : ")
-    lines = [line.strip() for line in body.strip().splitlines()]
+    lines = cleandoc(body).splitlines()
     result = f" -> ({types})" if "," in types else f" -> {types}" if types else ""
     text = "".join(f"  {line}\n" for line in [*lines, f"return {returns}" if values else "return"])
     return f"func.func @main({arguments}){result} {{\n{text}}}\n"

@@ -154,10 +154,6 @@ def _verify_iterator(op: Op) -> None:
         reject(op, "must stand in the body of a tensorrt.for or tensorrt.while")
 
 
-def _verify_assertion(op: Op) -> None:
-    check_rank(op, "condition", 0, 1)
-
-
 _COLLECT = (
     Attr(
         "collected",
@@ -169,6 +165,29 @@ _COLLECT = (
 )
 _LIMIT = Operand("maxIterations", "i32 i64", optional=True, doc="Rank 0: length of what is collected.")
 
+_IF = example(
+    "%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>",
+    """%0 = tensorrt.if (%c : tensor<i1>) -> tensor<4xf32> {
+      tensorrt.yield %x : tensor<4xf32>
+    } else {
+      tensorrt.yield %y : tensor<4xf32>
+    }""",
+    "%0 : tensor<4xf32>",
+)
+_WHILE = example(
+    "%x: tensor<f32>, %n: tensor<f32>",
+    """%0 = tensorrt.while (%x : tensor<f32>) -> tensor<f32> {
+    ^bb0(%a: tensor<f32>):
+      %c = tensorrt.element_wise <kLESS>(%a, %n : tensor<f32>, tensor<f32>) -> tensor<i1>
+      tensorrt.condition (%c : tensor<i1>) %a : tensor<f32>
+    }, {
+    ^bb0(%a: tensor<f32>):
+      %b = tensorrt.element_wise <kSUM>(%a, %a : tensor<f32>, tensor<f32>) -> tensor<f32>
+      tensorrt.yield %b : tensor<f32>
+    }""",
+    "%0 : tensor<f32>",
+)
+
 OPS = (
     OpDef(
         "tensorrt.yield",
@@ -177,6 +196,7 @@ OPS = (
         results=(),
         assembly="attr-dict ($results^ `:` type($results))?",
         traits=frozenset({"pure", "terminator"}),
+        example=_IF,
     ),
     OpDef(
         "tensorrt.condition",
@@ -185,6 +205,7 @@ OPS = (
         results=(),
         assembly="`(` $condition `:` type($condition) `)` attr-dict ($args^ `:` type($args))?",
         traits=frozenset({"pure", "terminator"}),
+        example=_WHILE,
     ),
     OpDef(
         "tensorrt.if",
@@ -198,15 +219,7 @@ OPS = (
         infer=_infer_if,
         verify=_verify_if,
         layer="addIfConditional",
-        example=example(
-            "%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>",
-            """%0 = tensorrt.if (%c : tensor<i1>) -> tensor<4xf32> {
-              tensorrt.yield %x : tensor<4xf32>
-            } else {
-              tensorrt.yield %y : tensor<4xf32>
-            }""",
-            "%0 : tensor<4xf32>",
-        ),
+        example=_IF,
     ),
     OpDef(
         "tensorrt.while",
@@ -221,19 +234,7 @@ OPS = (
         traits=frozenset(),
         verify=_verify_while,
         layer="addLoop",
-        example=example(
-            "%x: tensor<f32>, %n: tensor<f32>",
-            """%0 = tensorrt.while (%x : tensor<f32>) -> tensor<f32> {
-            ^bb0(%a: tensor<f32>):
-              %c = tensorrt.element_wise <kLESS>(%a, %n : tensor<f32>, tensor<f32>) -> tensor<i1>
-              tensorrt.condition (%c : tensor<i1>) %a : tensor<f32>
-            }, {
-            ^bb0(%a: tensor<f32>):
-              %b = tensorrt.element_wise <kSUM>(%a, %a : tensor<f32>, tensor<f32>) -> tensor<f32>
-              tensorrt.yield %b : tensor<f32>
-            }""",
-            "%0 : tensor<f32>",
-        ),
+        example=_WHILE,
     ),
     OpDef(
         "tensorrt.for",
@@ -282,22 +283,6 @@ OPS = (
               tensorrt.yield %b : tensor<4xf32>
             }""",
             "%0 : tensor<4xf32>",
-        ),
-    ),
-    OpDef(
-        "tensorrt.assertion",
-        "Fails with a message where a condition does not hold.",
-        operands=(Operand("condition", "i1", doc="Rank 0 or 1."),),
-        attrs=(Attr("message", "str", doc="What the failure says."),),
-        results=(),
-        assembly="attr-dict `ins` `(` operands `:` type(operands) `)`",
-        # Not pure: it must survive although nothing uses it.
-        traits=frozenset(),
-        verify=_verify_assertion,
-        layer="addAssertion",
-        example=example(
-            "%c: tensor<i1>",
-            'tensorrt.assertion {message = "batch is odd"} ins(%c : tensor<i1>)',
         ),
     ),
 )

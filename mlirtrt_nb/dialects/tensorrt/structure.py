@@ -10,6 +10,7 @@ from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
 from ...ir.symbols import lookup
 from ...ir.verifier import reject
+from .common import example
 
 __all__ = ["OPS"]
 
@@ -60,6 +61,14 @@ _CALL_ATTRS = (
     Attr("res_attrs", "array", optional=True, doc="A dictionary per result."),
 )
 
+_ENGINES = """tensorrt.module @engines {
+  func.func @double(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = tensorrt.element_wise <kSUM>(%x, %x : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+"""
+
 OPS = (
     OpDef(
         "tensorrt.module",
@@ -69,6 +78,7 @@ OPS = (
         regions=(Region("bodyRegion"),),
         assembly="$sym_name attr-dict-with-keyword $bodyRegion",
         traits=frozenset({"isolated", "symbol", "symbol_table", "no_terminator"}),
+        example=_ENGINES,
     ),
     OpDef(
         "tensorrt.call",
@@ -83,6 +93,13 @@ OPS = (
         "attr-dict (`->` type($results)^)?",
         traits=frozenset(),
         verify=_verify_call,
+        example=_ENGINES
+        + example(
+            "%x: tensor<4xf32>, %y: tensor<4xf32>",
+            "%0 = tensorrt.call @engines::@double(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) "
+            "-> tensor<4xf32>",
+            "%0 : tensor<4xf32>",
+        ),
     ),
     OpDef(
         "tensorrt.call_alloc",
@@ -93,5 +110,11 @@ OPS = (
         assembly="$callee `(` ($inputs^ `:` type($inputs))? `)` attr-dict (`->` type($results)^)?",
         traits=frozenset(),
         verify=_verify_call,
+        example=_ENGINES
+        + example(
+            "%x: tensor<4xf32>",
+            "%0 = tensorrt.call_alloc @engines::@double(%x : tensor<4xf32>) -> tensor<4xf32>",
+            "%0 : tensor<4xf32>",
+        ),
     ),
 )
