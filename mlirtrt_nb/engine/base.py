@@ -78,6 +78,10 @@ class Engine:
     weights: tuple[str, ...] = ()
     report: EngineReport = field(default_factory=EngineReport)
 
+    def __getstate__(self) -> dict[str, object]:
+        """For pickling, which a view of the builder's memory or of a file does not take."""
+        return {**self.__dict__, "blob": bytes(self.blob)}
+
 
 @dataclass(frozen=True)
 class BuildRequest:

@@ -7,6 +7,7 @@ is a property of the process, not of a Python object, so the file descriptors th
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sys
 import tempfile
@@ -84,6 +85,9 @@ class NativeOutput:
 
 
 def _flush() -> None:
+    """Send what Python and the C library still hold in their buffers to where it belongs now."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).fflush(None)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

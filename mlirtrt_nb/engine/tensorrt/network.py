@@ -26,7 +26,9 @@ __all__ = ["Encoded", "encode_function", "refusal_text", "refused"]
 _CONSTANT = "tensorrt.constant"
 _TEXT_LIMIT = 300
 # Functions, files and lines of the library: "IBuilder::build: ", "[pass.cpp:15: run] ", "moe.cpp:31: ".
-_PLACES = re.compile(r"^\[[\w.]+::\w+::\d+\] |^I\w+::\w+: |\[[\w.]+:\d+: \w+\] |\b\w+\.(?:cpp|h):\d+: ")
+_PLACES = re.compile(
+    r"^\[[\w.]+::\w+::\d+\] |^I\w+::\w+: |\[[\w.]+:\d+: \w+\] |\b\w+\.(?:cpp|h):\d+: |[. ]+In \w+ at /\S+$"
+)
 _TERMINATORS = ("func.return", "tensorrt.yield", "tensorrt.condition")
 
 
@@ -128,9 +130,6 @@ def refused(what: str, operation: ir.Operation, engine: str | None = None) -> En
 def refusal_text(message: str) -> str:
     """The builder's message in one line, without the places in its own source."""
     text = _PLACES.sub("", " ".join(message.split()))
-    head, found, tail = text.rpartition(". In ")
-    if found and " at /" in tail:
-        text = head
     return f"TensorRT refuses: {text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + '...'}"
 
 

@@ -61,6 +61,7 @@ def _set(profile: Any, tensor: Any, binding: Binding, given: Shapes | None, attr
                 f"the values of input {binding.name!r} decide a shape and have no range",
                 hint="give its min, opt and max values (tensorrt.value_bounds)",
             )
+        _check_order(binding, values, "value")
         profile.set_shape_input(binding.name, *values)
 
 
@@ -77,10 +78,15 @@ def _check(binding: Binding, shapes: Shapes) -> None:
                 raise ShapeError(
                     f"axis {axis} of input {binding.name!r} is {fixed}, its {label} shape says {size}"
                 )
-    for axis, (low, mid, high) in enumerate(zip(*shapes, strict=True)):
+    _check_order(binding, shapes, "axis")
+
+
+def _check_order(binding: Binding, ranges: Shapes, what: str) -> None:
+    """min <= opt <= max at each place."""
+    for place, (low, mid, high) in enumerate(zip(*ranges, strict=True)):
         if not low <= mid <= high:
             raise ShapeError(
-                f"axis {axis} of input {binding.name!r}: min {low}, opt {mid}, max {high} are out of order"
+                f"{what} {place} of input {binding.name!r}: min {low}, opt {mid}, max {high} are out of order"
             )
 
 
