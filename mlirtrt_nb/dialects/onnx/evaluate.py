@@ -73,7 +73,8 @@ def _run(
             values += [result for result in operation.results if not is_absent(result)]
     if not values:
         return {}
-    names = graph.outputs(values, [graph.name(value) for value in values])
+    names = [writer.unique("result") for _ in values]
+    graph.outputs(values, names)
     outputs = [value_info(name, v.type, shape=False) for name, v in zip(names, values, strict=True)]
     model = writer.model(graph.proto("fold", [], outputs))
     opened = open_session(model.SerializeToString(), writer.table, _SETTINGS)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from .schemas import identity
 from .value_graph import ValueGraph
 from .value_types import Port, ports, type_proto, value_info
 
-__all__ = ["ExportedModel", "OnnxGraph", "export_function", "opset_import"]
+__all__ = ["ExportedModel", "OnnxGraph", "declare", "export_function", "finished", "opset_import"]
 
 _SEGMENTS = {"operandSegmentSizes", "resultSegmentSizes"}
 _CUSTOM_OWN = {"domain", "op_type"}
@@ -30,7 +30,7 @@ class ExportedModel:
     """A model without its weights.
 
     `weights` lists the names that it needs from the program's table. `inputs` and `outputs` are the
-    function's own; the model's inputs and outputs stand in the same order.
+    function's own, with the names that they have in the model (`plan.name` unless that is taken).
     """
 
     model: ModelProto
@@ -60,22 +60,32 @@ def export_function(function: ir.Operation, weights: Mapping[str, np.ndarray]) -
     opsets = opset_import(function) or {"": _newest()}
     writer = ModelWriter(opsets, weights)
     graph = OnnxGraph(writer)
-    arguments, results = ports(function)
     block = function.regions[0].blocks[0]
-    inputs = []
-    for port, argument in zip(arguments, block.arguments, strict=True):
-        inputs.append(value_info(graph.define(argument, port.name), port.type, port.dimension_names))
+    inputs, outputs = declare(graph, function, block)
     operations = list(block.operations)
-    returned = list(operations[-1].operands)
-    wanted = [port.name for port in results]
-    graph.want(returned, wanted)
     for operation in operations[:-1]:
         graph.operation(operation.operation)
-    names = graph.outputs(returned, wanted)
-    outputs = [value_info(n, p.type, p.dimension_names) for n, p in zip(names, results, strict=True)]
-    name = ir.StringAttr(function.attributes["sym_name"]).value if "sym_name" in function.attributes else "main"
-    model = writer.model(graph.proto(name, inputs, outputs))
-    return ExportedModel(model, tuple(writer.used), tuple(arguments), tuple(results))
+    graph.outputs(list(operations[-1].operands), [port.name for port in outputs])
+    return finished(graph, inputs, outputs)
+
+
+def declare(graph: ValueGraph, function: ir.Operation, block: ir.Block) -> tuple[list[Port], list[Port]]:
+    """Name a function's arguments and reserve its results' names; both with the names that they got."""
+    arguments, results = ports(function)
+    inputs = [
+        replace(port, name=graph.define(value, port.name))
+        for port, value in zip(arguments, block.arguments, strict=True)
+    ]
+    return inputs, [replace(port, name=graph.writer.unique(port.name)) for port in results]
+
+
+def finished(graph: ValueGraph, inputs: Sequence[Port], outputs: Sequence[Port]) -> ExportedModel:
+    """The model around a main graph whose nodes are complete."""
+    sides = ([value_info(p.name, p.type, p.dimension_names) for p in side] for side in (inputs, outputs))
+    writer = graph.writer
+    return ExportedModel(
+        writer.model(graph.proto("main", *sides)), tuple(writer.used), tuple(inputs), tuple(outputs)
+    )
 
 
 def _newest() -> int:
@@ -165,7 +175,8 @@ class OnnxGraph(ValueGraph):
         for operation in operations[:-1]:
             child.operation(operation.operation)
         returned = list(operations[-1].operands)
-        names = child.outputs(returned, [f"{name}_out_{n}" for n in range(len(returned))])
+        names = [self.writer.unique(f"{name}_out_{n}") for n in range(len(returned))]
+        child.outputs(returned, names)
         # No shapes: the branches of an If may differ, and a loop's values may change theirs.
         outputs = [value_info(n, v.type, shape=False) for n, v in zip(names, returned, strict=True)]
         return child.proto(name, inputs, outputs)

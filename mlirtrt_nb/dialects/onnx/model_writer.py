@@ -7,7 +7,7 @@ program's weight table; `ort_session.open_session` hands the arrays over, so a m
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 
 from ...ir import dtypes
 
-__all__ = ["INLINE_BYTES", "Graph", "ModelWriter", "tensor_proto"]
+__all__ = ["INLINE_BYTES", "Graph", "ModelWriter", "rename", "tensor_proto"]
 
 # Constants up to this size stand in the model itself; ONNX Runtime's shape inference wants to see them.
 INLINE_BYTES = 1024
@@ -45,6 +45,22 @@ def _pack_nibbles(flat: np.ndarray) -> bytes:
     if raw.size % 2:
         raw = np.append(raw, np.uint8(0))
     return (raw[0::2] | (raw[1::2] << 4)).astype(np.uint8).tobytes()
+
+
+def rename(nodes: Iterable[NodeProto], names: Mapping[str, str]) -> None:
+    """Give values other names, in nodes and in the graphs that are attributes of theirs."""
+    if not names:
+        return
+    for node in nodes:
+        for side in (node.input, node.output):
+            for n, name in enumerate(side):
+                if name in names:
+                    side[n] = names[name]
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                rename(attribute.g.node, names)
+            for graph in attribute.graphs:
+                rename(graph.node, names)
 
 
 class Graph:

@@ -8,7 +8,7 @@ from typing import Self
 
 from torch_mlir import ir
 
-from .model_writer import Graph, ModelWriter
+from .model_writer import Graph, ModelWriter, rename
 
 __all__ = ["ValueGraph"]
 
@@ -19,16 +19,10 @@ class ValueGraph(Graph):
     def __init__(self, writer: ModelWriter, outer: Self | None = None) -> None:
         super().__init__(writer)
         self._names: ChainMap[ir.Value, str] = ChainMap() if outer is None else outer._names.new_child()
-        self._wanted: dict[ir.Value, str] = {}
-
-    def want(self, values: Sequence[ir.Value], names: Sequence[str]) -> None:
-        """Names that values shall have if they are free when the values are made."""
-        for value, name in zip(values, names, strict=True):
-            self._wanted.setdefault(value, name)
 
     def define(self, value: ir.Value, hint: str) -> str:
-        """Give `value` a name of its own, the wanted one or `hint` if that is free."""
-        name = self._names[value] = self.writer.unique(self._wanted.get(value, hint))
+        """Give `value` a name of its own, `hint` if that is free."""
+        name = self._names[value] = self.writer.unique(hint)
         return name
 
     def bind(self, value: ir.Value, name: str) -> None:
@@ -39,14 +33,18 @@ class ValueGraph(Graph):
         """The name of a value that is already there. Raises KeyError if it is not."""
         return self._names[value]
 
-    def outputs(self, values: Sequence[ir.Value], hints: Sequence[str]) -> list[str]:
-        """A name for each returned value, all different and each the output of a node of this graph."""
+    def outputs(self, values: Sequence[ir.Value], names: Sequence[str]) -> None:
+        """Give returned values these names, which `unique` has reserved, as a graph's outputs need.
+
+        A value that a node of this graph makes is renamed; one that is an input, comes from outside, is a
+        constant or was returned before gets an Identity.
+        """
         made = {output for node in self.nodes for output in node.output}
-        names: dict[str, None] = {}
-        for value, hint in zip(values, hints, strict=True):
-            name = self.name(value)
-            if name not in made or name in names:
-                source, name = name, self.writer.unique(hint)
+        renamed: dict[str, str] = {}
+        for value, name in zip(values, names, strict=True):
+            source = self.name(value)
+            if source in made and source not in renamed:
+                renamed[source] = name
+            else:
                 self.node("Identity", [source], [name], name=name)
-            names[name] = None
-        return list(names)
+        rename(self.nodes, renamed)

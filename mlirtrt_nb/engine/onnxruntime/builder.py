@@ -10,16 +10,16 @@ from ...dialects.onnx.ort_session import SessionSettings, open_session, runtime_
 from ...dialects.onnx.value_types import Port
 from ...errors import Cancelled, EngineBuildError, TargetError
 from ..base import Binding, BuildRequest, Engine, EngineReport
-from .emit import emit_function
+from .emit import export
 from .layers import emitted_layers
 
-__all__ = ["OrtBuilder"]
+__all__ = ["OnnxRuntimeBuilder"]
 
 # Enough to find out whether ONNX Runtime takes the model; the session that runs it optimises for itself.
 _CHECK = SessionSettings(threads=1, optimization="basic", prepack=False)
 
 
-class OrtBuilder:
+class OnnxRuntimeBuilder:
     """The EngineBuilder of kind "onnxruntime", for the target "cpu"."""
 
     kind = "onnxruntime"
@@ -34,7 +34,7 @@ class OrtBuilder:
         started = time.perf_counter()
         _report(request, "emit", 0)
         try:
-            exported = emit_function(request.function, request.weights)
+            exported = export(request.function, request.weights)
         except EngineBuildError as error:
             where = f"{error.where}, engine {request.name!r}" if error.where else f"engine {request.name!r}"
             raise EngineBuildError(error.what, where=where, hint=error.hint) from error
@@ -57,7 +57,9 @@ class OrtBuilder:
         try:
             open_session(blob, request.weights, _CHECK)
         except runtime_errors() as error:
-            raise EngineBuildError(f"ONNX Runtime refused it: {error}", where=f"engine {request.name!r}") from error
+            raise EngineBuildError(
+                f"ONNX Runtime refused it: {error}", where=f"engine {request.name!r}"
+            ) from error
 
 
 def _report(request: BuildRequest, phase: str, done: int) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from torch_mlir import ir
 
-from ...dialects.onnx.export import ExportedModel, export_function
+from ...dialects.onnx.export import ExportedModel, declare, export_function, finished
 from ...dialects.onnx.model_writer import ModelWriter
-from ...dialects.onnx.value_types import ports, value_info
 from ...errors import EngineBuildError
 from ...ir.builder import Op
 from ...ir.locations import sources_of
@@ -17,10 +16,10 @@ from .emitters import EMITTERS
 from .kernels import OPSET
 from .scope import Scope
 
-__all__ = ["emit_block", "emit_function"]
+__all__ = ["emit_operation", "export"]
 
 
-def emit_function(function: ir.Operation, weights: Mapping[str, np.ndarray]) -> ExportedModel:
+def export(function: ir.Operation, weights: Mapping[str, np.ndarray]) -> ExportedModel:
     """The ONNX model of a func.func.
 
     Raises EngineBuildError for an op, an element type or a weight that has no form there.
@@ -31,39 +30,26 @@ def emit_function(function: ir.Operation, weights: Mapping[str, np.ndarray]) -> 
             return export_function(function, weights)
         except KeyError as error:
             raise EngineBuildError(f"cannot be written as ONNX: {error.args[0]}") from error
-    return _emit_tensorrt(function, block, weights)
+    return _export_tensorrt(function, block, weights)
 
 
-def _emit_tensorrt(function: ir.Operation, block: ir.Block, weights: Mapping[str, np.ndarray]) -> ExportedModel:
-    writer = ModelWriter({"": OPSET}, weights)
-    scope = Scope(writer)
-    arguments, results = ports(function)
-    inputs = [
-        value_info(scope.argument(value, port.name), port.type, port.dimension_names)
-        for port, value in zip(arguments, block.arguments, strict=True)
-    ]
-    names = emit_block(scope, block, [port.name for port in results])
-    outputs = [value_info(n, p.type, p.dimension_names) for n, p in zip(names, results, strict=True)]
-    model = writer.model(scope.proto("main", inputs, outputs))
-    return ExportedModel(model, tuple(writer.used), tuple(arguments), tuple(results))
-
-
-def emit_block(scope: Scope, block: ir.Block, hints: Sequence[str]) -> list[str]:
-    """Emit a block's ops into `scope`; the names of what its terminator gives, each made in this graph."""
+def _export_tensorrt(
+    function: ir.Operation, block: ir.Block, weights: Mapping[str, np.ndarray]
+) -> ExportedModel:
+    scope = Scope(ModelWriter({"": OPSET}, weights))
+    inputs, outputs = declare(scope, function, block)
+    for value, port in zip(block.arguments, inputs, strict=True):
+        scope.note(port.name, port.dtype)
+        scope.bind(value, port.name)
     operations = list(block.operations)
     for operation in operations[:-1]:
         emit_operation(scope, operation.operation)
     returned = list(operations[-1].operands)
-    return finish(scope, returned, hints)
-
-
-def finish(scope: Scope, values: Sequence[ir.Value], hints: Sequence[str]) -> list[str]:
-    """Output names for `values`; constants are given names first."""
-    for value in values:
+    for value in returned:
         if scope.constant(value) is not None:
             scope.bind(value, scope.tensor(value))
-    scope.label = ""
-    return scope.outputs(values, hints)
+    scope.outputs(returned, [port.name for port in outputs])
+    return finished(scope, inputs, outputs)
 
 
 def emit_operation(scope: Scope, operation: ir.Operation) -> None:

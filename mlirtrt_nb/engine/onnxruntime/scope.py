@@ -54,13 +54,10 @@ class Scope(ValueGraph):
 
     def argument(self, value: ir.Value, hint: str) -> str:
         """Name an argument of the function or region."""
-        name = self.define(value, hint)
-        self._types[name] = element_type(value)
-        return name
+        return self.note(self.define(value, hint), element_type(value))
 
-    def external(self, hint: str, dtype: str) -> str:
-        """A name for a graph input that no MLIR value stands for."""
-        name = self.writer.unique(hint)
+    def note(self, name: str, dtype: str) -> str:
+        """Record the element type of a name that no node makes: a graph's input."""
         self._types[name] = dtype
         return name
 

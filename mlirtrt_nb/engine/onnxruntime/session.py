@@ -41,7 +41,9 @@ class OrtEngine:
     ) -> None:
         missing = [name for name in engine.weights if name not in weights]
         if missing:
-            raise EngineBuildError(f"weight {missing[0]!r} is not in the table", where=f"engine {engine.name!r}")
+            raise EngineBuildError(
+                f"weight {missing[0]!r} is not in the table", where=f"engine {engine.name!r}"
+            )
         self.engine = engine
         try:
             opened = open_session(engine.blob, weights, settings)

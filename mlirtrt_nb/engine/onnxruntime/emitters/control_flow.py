@@ -70,7 +70,7 @@ class _Loop:
         self.inputs = [_info(self.number, "i64", scalar=True), _info(self.going, "i1", scalar=True)]
 
     def _input(self, hint: str, kind: str) -> str:
-        return self.scope.external(hint, kind)
+        return self.scope.note(self.scope.writer.unique(hint), kind)
 
     def carry(self, arguments: Sequence[ir.Value]) -> None:
         """The block arguments are the loop's carried values."""
