@@ -19,6 +19,9 @@ from .schedule import Range, Signature
 __all__ = ["InputChecker", "as_array", "spelled"]
 
 
+_ndarray = np.ndarray
+
+
 class InputChecker:
     """Turns the arguments of a call into arrays in the order of the inputs."""
 
@@ -34,9 +37,9 @@ class InputChecker:
         """Check one value per input, in order."""
         if len(values) != len(self._checks):
             raise InputError(f"expected {len(self._checks)} inputs, got {len(values)}", hint=self._hint())
-        arrays = [check(value) for check, value in zip(self._checks, values, strict=True)]
+        arrays = [check(value) for check, value in zip(self._checks, values)]  # noqa: B905 - checked above
         if self._varying:
-            shapes = tuple([array.shape if type(array) is np.ndarray else () for array in arrays])
+            shapes = tuple([array.shape if type(array) is _ndarray else () for array in arrays])
             if shapes != self._seen:
                 self._check_shapes(shapes)
                 self._seen = shapes
@@ -117,7 +120,7 @@ class _Check:
 
     def __call__(self, value: Any) -> Any:
         if (
-            type(value) is np.ndarray
+            type(value) is _ndarray
             and (value.dtype is self.dtype or value.dtype == self.dtype)
             and (value.shape == self.shape or (self.shape is None and self._fits(value.shape)))
             and value.flags.c_contiguous

@@ -16,7 +16,8 @@ class Signature:
     """An input or output: its name, its shape with -1 where it varies, its element type in MLIR's spelling.
 
     `shape` is None where even the rank varies, and for sequences, optionals and maps, whose `dtype` is their
-    type ("!onnx.seq<...>"). `dims` names the dimensions that have names; `ranges` are its (min, opt, max) shapes, one per profile.
+    type ("!onnx.seq<...>"). `dims` names the dimensions that have names; `ranges` are its (min, opt, max)
+    shapes, one per profile.
     """
 
     name: str

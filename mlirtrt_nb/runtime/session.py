@@ -50,6 +50,7 @@ class Session:
         self.inputs: tuple[Signature, ...] = program.schedule.inputs
         self.outputs: tuple[Signature, ...] = program.schedule.outputs
         self._check = InputChecker(self.inputs, program.device)
+        self._positional = self._check.positional
         self._pack = _packer(tuple(signature.name for signature in self.outputs))
         self._bound: dict[str, Any] = {}
         self._execute: Callable[[], list[Any]] | None = None
@@ -64,12 +65,23 @@ class Session:
 
         Raises InputError for a wrong name, count, dtype, rank or shape.
         """
-        arrays = self._check.mixed(args, kwargs) if kwargs else self._check.positional(args)
-        return self._pack(self._guarded(self._call, arrays))
+        arrays = self._check.mixed(args, kwargs) if kwargs else self._positional(args)
+        try:
+            return self._pack(self._call(arrays))
+        except (MlirTrtError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run on inputs by name; outputs by name."""
-        results = self._guarded(self._call, self._check.named(inputs))
+        arrays = self._check.named(inputs)
+        try:
+            results = self._call(arrays)
+        except (MlirTrtError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
         return {signature.name: result for signature, result in zip(self.outputs, results, strict=True)}
 
     def bind(
@@ -99,7 +111,12 @@ class Session:
         """Run on what is bound and return the outputs as a call does, in the bound memory."""
         if self._execute is None:
             self._execute = self._prepare()
-        return self._pack(self._guarded(self._execute))
+        try:
+            return self._pack(self._execute())
+        except (MlirTrtError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
 
     def close(self) -> None:
         """Free the device memory and the engines. A closed session cannot run."""
@@ -122,15 +139,10 @@ class Session:
     def _closed(*_: Any) -> Any:
         raise MlirTrtError("the session is closed", hint="make another with plan.session()")
 
-    def _guarded(self, function: Callable[..., list[Any]], *args: Any) -> list[Any]:
-        """Errors of an engine while it runs as one of ours."""
-        try:
-            return function(*args)
-        except (MlirTrtError, MemoryError):
-            raise
-        except Exception as error:
-            reason = " ".join(str(error).split())[:300]
-            raise MlirTrtError(f"an engine failed while running: {reason}", where=self.name) from error
+    def _failure(self, error: Exception) -> MlirTrtError:
+        """What an engine raised while it ran, as one of the package's errors."""
+        reason = " ".join(str(error).split())[:300]
+        return MlirTrtError(f"an engine failed while running: {reason}", where=self.name)
 
     def _sides(
         self, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any] | None, buffers: Mapping[str, Any]
