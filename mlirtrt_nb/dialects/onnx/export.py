@@ -148,6 +148,8 @@ class OnnxGraph(ValueGraph):
             return self._list_attribute(name, list(attribute))
         if isinstance(attribute, ir.TypeAttr):
             return helper.make_attribute(name, type_proto(attribute.value))
+        if isinstance(attribute, ir.DictAttr):
+            return helper.make_attribute(name, tensor_proto(_string_array(attribute)))
         return helper.make_attribute(name, tensor_proto(value_of(attribute, self.writer.weights)))  # type: ignore[arg-type]
 
     def _list_attribute(self, name: str, items: list[ir.Attribute]) -> AttributeProto:
@@ -199,6 +201,12 @@ def _constant_array(attribute: ir.Attribute, kind: ir.Type) -> np.ndarray:
         return value_of(attribute, {})
     texts = np.array([ir.StringAttr(item).value for item in attribute], dtype=object)
     return texts.reshape(ir.RankedTensorType(kind).shape)
+
+
+def _string_array(attribute: ir.DictAttr) -> np.ndarray:
+    """The tensor of strings that a dictionary of `shape` and `strings` stands for."""
+    texts = np.array([ir.StringAttr(item).value for item in ir.ArrayAttr(attribute["strings"])], dtype=object)
+    return texts.reshape(list(ir.DenseI64ArrayAttr(attribute["shape"])))
 
 
 def _trimmed(names: list[str]) -> list[str]:

@@ -79,6 +79,11 @@ class AttributeMaker:
         items = [s if isinstance(s, bytes) else str(s).encode() for s in array.reshape(-1)]
         return ir.ArrayAttr.get([ir.StringAttr.get(item) for item in items])
 
+    def string_tensor(self, array: np.ndarray) -> ir.Attribute:
+        """An attribute that is a tensor of strings: a dictionary of its shape and elements."""
+        shape = ir.DenseI64ArrayAttr.get(list(array.shape))
+        return ir.DictAttr.get({"shape": shape, "strings": self.strings(array)})
+
 
 def constant_array(node: NodeProto, reader: TensorReader) -> np.ndarray:
     """The value of a Constant node, whichever attribute holds it."""

@@ -16,11 +16,17 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, checker, def
 from ...dialects.onnx.schemas import versions
 from ...errors import InvalidModelError
 
-__all__ = ["check", "describe", "first_opset", "normalise"]
+__all__ = ["check", "check_axis", "describe", "normalise"]
 
 _GRAPH_KINDS: Final = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 # Domains that an engine of this package can run, beside those with schemas.
 _RUNNABLE: Final = re.compile(r"com\.microsoft(\..+)?|com\.ms\.internal\.nhwc|ai\.onnx(\..+)?")
+# Ops whose attribute `axis` counts the axes of the first input: how many values past the last are allowed.
+_AXIS_NAMES: Final = (
+    "ArgMax ArgMin Compress Concat Gather GatherElements Hardmax LayerNormalization LogSoftmax "
+    "LpNormalization ScatterElements Softmax Split TopK"
+)
+_AXIS_OPS: Final = {"Flatten": 1} | dict.fromkeys(_AXIS_NAMES.split(), 0)
 # What the checker refuses and every runtime takes.
 _HARMLESS: Final = re.compile(r"Field 'shape' of '?type'? is required but missing|is required to be non-empty")
 _NO_NAMES: Final = ("", "?", "-1", "None")
@@ -72,12 +78,33 @@ def check(model: ModelProto) -> None:
     imports = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
     _check_imports(imports)
     _Scope(model.graph, imports, None).check()
+    _run_checker(model)
+
+
+def _run_checker(model: ModelProto, *, again: bool = False) -> None:
     try:
         checker.check_model(model.SerializeToString())
     except checker.ValidationError as error:
         message = str(error).strip()
         if not _HARMLESS.search(message):
             raise InvalidModelError(f"the ONNX checker rejects the model: {_short(message)}") from None
+        if not again:
+            # The checker stops at the first thing, so mend what is harmless and see whether more is wrong.
+            mended = ModelProto()
+            mended.CopyFrom(model)
+            _fill_in(mended.graph)
+            _run_checker(mended, again=True)
+
+
+def _fill_in(graph: GraphProto) -> None:
+    """Give the graph and its subgraphs the names and shapes that the checker wants and nobody needs."""
+    graph.name = graph.name or "graph"
+    for entry in (*graph.input, *graph.output):
+        if entry.type.HasField("tensor_type") and not entry.type.tensor_type.HasField("shape"):
+            entry.type.tensor_type.shape.SetInParent()
+    for node in graph.node:
+        for inner in _subgraphs(node):
+            _fill_in(inner)
 
 
 def _short(message: str) -> str:
@@ -90,10 +117,17 @@ def _short(message: str) -> str:
     return text if len(text) <= _MESSAGE_LENGTH else text[:_MESSAGE_LENGTH] + " …"
 
 
-def first_opset(op_type: str, domain: str = "") -> int | None:
-    """The first opset version that has the op; None if there is no such op."""
-    schemas = versions().get((domain, op_type))
-    return schemas[0].since_version if schemas else None
+def check_axis(node: NodeProto, rank: int) -> None:
+    """Raise InvalidModelError if the node's `axis` lies outside what its first input of `rank` allows."""
+    beyond = _AXIS_OPS.get(node.op_type)
+    if beyond is None or not rank:
+        return
+    for attribute in node.attribute:
+        if attribute.name == "axis" and not -rank <= attribute.i < rank + beyond:
+            raise InvalidModelError(
+                f"{describe(node)}: axis {attribute.i} is out of range for an input of rank {rank}",
+                hint=f"allowed are [-{rank}, {rank - 1 + beyond}]",
+            )
 
 
 def _check_imports(imports: dict[str, int]) -> None:

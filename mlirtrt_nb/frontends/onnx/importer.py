@@ -19,7 +19,7 @@ from ...ir.constants import array_type, attribute_of
 from ...ir.context import definition
 from ...ir.opdef import VARIADIC_SLOTS, OpDef
 from .attributes import AttributeMaker, constant_array
-from .checks import describe
+from .checks import check_axis, describe
 from .loops import argument_types
 from .types import TypeTable
 from .weights import TensorReader
@@ -224,6 +224,8 @@ class Importer:
         missing = shape.fixed_operands - len(operands)
         if missing > 0:
             operands += [self._novalue()] * missing
+        if operands and isinstance(operands[0].type, ir.RankedTensorType):
+            check_axis(node, operands[0].type.rank)
         if shape.variadic_operands:
             attributes["operandSegmentSizes"] = self._segment_sizes(node, shape.fixed_operands, len(operands))
         elif missing < 0:
@@ -306,7 +308,7 @@ class Importer:
             label = f"{node.name or next(iter(node.output), node.op_type)}.{proto.name}"
             array = self._reader.array(proto.t)
             if array.dtype.kind in "OUST":
-                return self._attributes.strings(array)
+                return self._attributes.string_tensor(array)
             return attribute_of(array, self._weights, label)
         if proto.type == AttributeProto.TYPE_PROTO:
             return self._attributes.type(proto)

@@ -35,7 +35,9 @@ def _take_declared(graph: GraphProto) -> dict[str, TypeProto]:
         kept.CopyFrom(entry.type)
         declared[entry.name] = kept
     # Inference knows nothing of ops without a schema; what the file says of their results it may build on.
-    foreign = {name for node in graph.node if op_name(node.domain, node.op_type) is None for name in node.output}
+    foreign = {
+        name for node in graph.node if op_name(node.domain, node.op_type) is None for name in node.output
+    }
     kept_entries = [entry for entry in graph.value_info if entry.name in foreign]
     del graph.value_info[:]
     graph.value_info.extend(kept_entries)

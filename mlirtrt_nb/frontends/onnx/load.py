@@ -116,8 +116,9 @@ def _import(
     try:
         small, spans = strip(buffer)
         model = normalise(_parse(small))
-        check(model)
         reader = TensorReader(buffer, spans, folder, real)
+        reader.adopt(model)
+        check(model)
         inferred = infer_types(model)
         weights: dict[str, np.ndarray] = {}
         with new_context(), ir.Location.unknown():

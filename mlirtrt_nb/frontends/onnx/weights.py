@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from onnx import SparseTensorProto, TensorProto, numpy_helper
+from onnx import GraphProto, ModelProto, SparseTensorProto, TensorProto, numpy_helper
 
 from ...errors import ExternalDataError, InvalidModelError
 from ...ir import dtypes
-from .wire import Span, span_index
+from .wire import Span, location, span_index
 
 __all__ = ["TensorReader", "map_file"]
 
@@ -45,8 +45,8 @@ class TensorReader:
         folder: Path | None = None,
         real_folder: Path | None = None,
     ) -> None:
-        self._buffer = buffer
-        self._spans = spans
+        # Where tensor n lies whose location is `wire.location(n)`; external files are added by `adopt`.
+        self._places = [(buffer, span, "in the model") for span in spans]
         self._folder = folder
         self._roots = [root for root in (folder and folder.resolve(), real_folder) if root]
         self._files: dict[str, memoryview] = {}
@@ -84,56 +84,93 @@ class TensorReader:
             ) from error
         return full.reshape(dims)
 
+    def adopt(self, model: ModelProto) -> None:
+        """Map the external files of the model, check that all is there, and point its tensors to the maps.
+
+        Raises ExternalDataError for a file that is missing, too short, or outside the folder.
+        """
+        for tensor in _external_tensors(model.graph):
+            entries = {entry.key: entry.value for entry in tensor.external_data}
+            if span_index(entries.get("location", "")) is None:
+                self._places.append(self._external(tensor.name, entries))
+                del tensor.external_data[:]
+                tensor.external_data.add(key="location", value=location(len(self._places) - 1))
+
     def _place(self, tensor: TensorProto) -> tuple[memoryview, Span, str]:
-        entries = {entry.key: entry.value for entry in tensor.external_data}
-        location = entries.get("location", "")
-        index = span_index(location)
-        if index is not None:
-            return self._buffer, self._spans[index], "in the model"
-        source = self._file(tensor.name, location)
-        offset = int(entries.get("offset", 0))
-        span = Span(offset, int(entries.get("length", len(source) - offset)))
+        index = span_index(tensor.external_data[0].value) if tensor.external_data else None
+        if index is None:
+            raise InvalidModelError(f"tensor {tensor.name!r} is external and names no location")
+        return self._places[index]
+
+    def _external(self, tensor: str, entries: dict[str, str]) -> tuple[memoryview, Span, str]:
+        place = entries.get("location", "")
+        source = self._file(tensor, place)
+        try:
+            offset = int(entries.get("offset", 0))
+            span = Span(offset, int(entries.get("length", len(source) - offset)))
+        except ValueError:
+            raise ExternalDataError(
+                f"external data of tensor {tensor!r}: offset and length must be numbers"
+            ) from None
         if offset < 0 or span.size < 0 or offset + span.size > len(source):
             raise ExternalDataError(
-                f"external data of tensor {tensor.name!r} is too short: bytes {offset} to "
-                f"{offset + span.size} are needed, {location} has {len(source)}",
-                where=str(self._path(location)),
+                f"external data of tensor {tensor!r} is too short: bytes {offset} to "
+                f"{offset + span.size} are needed, {place} has {len(source)}",
+                where=str(self._path(place)),
             )
-        return source, span, f"in {location}"
+        return source, span, f"in {place}"
 
-    def _path(self, location: str) -> Path:
+    def _path(self, place: str) -> Path:
         assert self._folder is not None
-        return self._folder / location
+        return self._folder / place
 
-    def _file(self, tensor: str, location: str) -> memoryview:
-        if location in self._files:
-            return self._files[location]
+    def _file(self, tensor: str, place: str) -> memoryview:
+        if place in self._files:
+            return self._files[place]
         if self._folder is None:
             raise ExternalDataError(
-                f"tensor {tensor!r} lies in the file {location!r}, and the model came without a folder",
+                f"tensor {tensor!r} lies in the file {place!r}, and the model came without a folder",
                 hint="pass base_dir=, the folder that holds the file",
             )
-        posix = PurePosixPath(location.replace("\\", "/"))
-        path = self._path(location)
-        outside = posix.is_absolute() or ".." in posix.parts or not location or Path(location).is_absolute()
+        posix = PurePosixPath(place.replace("\\", "/"))
+        path = self._path(place)
+        outside = posix.is_absolute() or ".." in posix.parts or not place or Path(place).is_absolute()
         if outside or not self._inside(path):
             raise ExternalDataError(
-                f"external data of tensor {tensor!r} points outside the model's folder: {location!r}",
+                f"external data of tensor {tensor!r} points outside the model's folder: {place!r}",
                 where=str(path),
                 hint="external files must lie in or below the folder of the model",
             )
         if not path.is_file():
             raise ExternalDataError(
-                f"external data of tensor {tensor!r} is missing: {location!r}",
+                f"external data of tensor {tensor!r} is missing: {place!r}",
                 where=f"tried {path}",
                 hint="put the file beside the model, or pass base_dir=",
             )
-        self._files[location] = map_file(path)
-        return self._files[location]
+        self._files[place] = map_file(path)
+        return self._files[place]
 
     def _inside(self, path: Path) -> bool:
         real = path.resolve()
         return any(real.is_relative_to(root) for root in self._roots)
+
+
+def _external_tensors(graph: GraphProto) -> Iterator[TensorProto]:
+    """Every tensor of the graph, its nodes and their subgraphs whose data lies elsewhere."""
+    for tensor in graph.initializer:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            yield tensor
+    sparse = list(graph.sparse_initializer)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t") and attribute.t.data_location == TensorProto.EXTERNAL:
+                yield attribute.t
+            elif attribute.HasField("g"):
+                yield from _external_tensors(attribute.g)
+            elif attribute.HasField("sparse_tensor"):
+                sparse.append(attribute.sparse_tensor)
+    for entry in sparse:
+        yield from (t for t in (entry.values, entry.indices) if t.data_location == TensorProto.EXTERNAL)
 
 
 def _described(tensor: TensorProto) -> str:
