@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from . import (
     activations,
+    attention,
     comparisons,
     convolution,
     elementwise,
     gather_scatter,
+    losses,
     matmul,
     normalization,
     padding,
@@ -20,17 +22,21 @@ from . import (
     shapes,
     slicing,
     softmax,
+    vision,
 )
+from .function import FALLBACK, convert_function
 from .node import CONVERTERS, Node, Refused
 
-__all__ = ["CONVERTERS", "FAMILIES", "Node", "Refused"]
+__all__ = ["CONVERTERS", "FALLBACK", "FAMILIES", "Node", "Refused", "convert_function"]
 
 FAMILIES = (
     activations,
+    attention,
     comparisons,
     convolution,
     elementwise,
     gather_scatter,
+    losses,
     matmul,
     normalization,
     padding,
@@ -43,4 +49,5 @@ FAMILIES = (
     shapes,
     slicing,
     softmax,
+    vision,
 )

@@ -59,7 +59,9 @@ def _swish(node: Node, emit: Emitter) -> ir.Value:
 
 @converter("Mish")
 def _mish(node: Node, emit: Emitter) -> ir.Value:
-    return emit.binary("kPROD", node[0], emit.activation("kTANH", emit.activation("kSOFTPLUS", node[0], 1.0, 1.0)))
+    return emit.binary(
+        "kPROD", node[0], emit.activation("kTANH", emit.activation("kSOFTPLUS", node[0], 1.0, 1.0))
+    )
 
 
 @converter("Gelu")

@@ -106,7 +106,9 @@ def _transposed_pads(
     else:
         before, after = [], []
         sizes = shape_of(node[0])[2:]
-        for size, k, s, d, e, out in zip(sizes, window, stride, dilation, extra, wanted[-spatial:], strict=True):
+        for size, k, s, d, e, out in zip(
+            sizes, window, stride, dilation, extra, wanted[-spatial:], strict=True
+        ):
             if size is None:
                 raise Refused("output_shape on a dynamic dimension")
             total = s * (size - 1) + e + d * (k - 1) + 1 - out
@@ -183,5 +185,7 @@ def _dims(
         else:
             dims.append((size - 1) * stride - pad + dilation[axis] * (k - 1) + 1)
     maps = shape_of(kernel)
-    channels = maps[0] if name == "convolution" else None if maps[1] is None else maps[1] * attributes["num_groups"]
+    channels = (
+        maps[0] if name == "convolution" else None if maps[1] is None else maps[1] * attributes["num_groups"]
+    )
     return [sizes[0], channels, *dims]

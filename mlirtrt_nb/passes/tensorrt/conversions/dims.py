@@ -34,10 +34,41 @@ Element = int | Dim | None
 
 # What may lie between a shape and a layer's shape input.
 _ON_HOST = frozenset(
-    "Abs Add Cast Ceil Concat Div Equal Expand Floor Gather Greater Identity Less Max Min Mod Mul Neg Not "
-    "ReduceMax ReduceMin ReduceProd ReduceSum Reshape Slice Squeeze Sub Unsqueeze Where".split()
+    [
+        "Abs",
+        "Add",
+        "Cast",
+        "Ceil",
+        "Concat",
+        "Div",
+        "Equal",
+        "Expand",
+        "Floor",
+        "Gather",
+        "Greater",
+        "Identity",
+        "Less",
+        "Max",
+        "Min",
+        "Mod",
+        "Mul",
+        "Neg",
+        "Not",
+        "ReduceMax",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "Reshape",
+        "Slice",
+        "Squeeze",
+        "Sub",
+        "Unsqueeze",
+        "Where",
+    ]
 )
-_WINDOWED = frozenset("AveragePool Conv ConvTranspose GlobalAveragePool GlobalMaxPool LpPool MaxPool".split())
+_WINDOWED = frozenset(
+    ["AveragePool", "Conv", "ConvTranspose", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "MaxPool"]
+)
 
 
 class Dims:
@@ -221,7 +252,11 @@ class Dims:
 
     def _read(self, value: ir.Value) -> tuple[Element, ...] | None:
         kind = value.type
-        if not isinstance(kind, ir.RankedTensorType) or kind.rank > 1 or str(kind.element_type) not in ("i64", "i32"):
+        if (
+            not isinstance(kind, ir.RankedTensorType)
+            or kind.rank > 1
+            or str(kind.element_type) not in ("i64", "i32")
+        ):
             return None
         array = constant_value(value, self._weights)
         if array is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 from torch_mlir import ir
 
@@ -89,8 +88,6 @@ def _mod(node: Node, emit: Emitter) -> ir.Value:
     """fmod=0 takes the divisor's sign, fmod=1 the dividend's."""
     a, b = emit.aligned(node[0], node[1])
     if not node.attr("fmod"):
-        if element(a) in ("f32", "f16", "bf16"):
-            raise Refused("fmod = 0 on floating point")
         return emit.binary("kSUB", a, emit.binary("kPROD", emit.binary("kFLOOR_DIV", a, b), b))
     whole = emit.binary("kDIV", a, b)
     if element(a) in ("f32", "f16", "bf16"):
@@ -137,7 +134,7 @@ def _cast(node: Node, emit: Emitter) -> ir.Value:
     return emit.cast(node[0], kind)
 
 
-_CASTS = frozenset("f32 f16 bf16 i64 i32 i8 i1 ui8".split())
+_CASTS = frozenset(["f32", "f16", "bf16", "i64", "i32", "i8", "i1", "ui8"])
 
 
 @converter("Identity")
@@ -150,7 +147,10 @@ def _dropout(node: Node, emit: Emitter) -> list[ir.Value | None]:
     training = node.array(2)
     if node.input(2) is not None and (training is None or bool(np.any(training))):
         raise Refused("training mode")
-    return [node[0], None]
+    if not node.is_read(1):
+        return [node[0], None]
+    kept = emit.binary("kEQUAL", node[0], node[0])  # true everywhere but for NaN, which nothing keeps either
+    return [node[0], kept]
 
 
 @converter("Clip")
@@ -177,5 +177,3 @@ def _clip_numbers(emit: Emitter, x: ir.Value, low: float | None, high: float | N
     if low is not None:
         x = emit.with_number("kMAX", x, low)
     return x if high is None else emit.with_number("kMIN", x, high)
-
-

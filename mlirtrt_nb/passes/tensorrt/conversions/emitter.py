@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from ....ir import dtypes
 from ....ir.builder import create
-from ....ir.constants import array_type, attribute_of, handle_name
+from ....ir.constants import INLINE_ELEMENTS, array_type, attribute_of, handle_name
 from .dims import Dim
 from .node import Refused, constant_array, constant_attribute, element, rank_of, shape_of
 
@@ -146,12 +146,22 @@ class Emitter:
 
     # Constants
 
-    def constant(self, array: np.ndarray, name: str = "constant") -> ir.Value:
-        """A constant of `array`; a large one enters the weight table under `name`."""
-        attribute = attribute_of(array, self.weights, name)
+    def name(self, what: str) -> str:
+        """A name for weights that the op at hand brings, after the op's own."""
+        location = self._location
+        return f"{location.name_str}.{what}" if isinstance(location, ir.NameLoc) else what
+
+    def constant(self, array: np.ndarray, what: str = "constant") -> ir.Value:
+        """A constant of `array`; a large one enters the weight table, under a name that ends in `what`."""
+        attribute = self.attribute(array, what)
         made = self.op("constant", [], {"weights": attribute}, array_type(array))
         self._arrays[made] = array
         return made
+
+    def attribute(self, array: np.ndarray, what: str = "constant") -> ir.Attribute:
+        """An attribute for `array`, as `constant` makes one."""
+        small = array.size <= INLINE_ELEMENTS
+        return attribute_of(array, self.weights, what if small else self.name(what))
 
     def filled(self, number: float, kind: str, dims: Sequence[int] = ()) -> ir.Value:
         """A constant of element type `kind` with one number throughout."""

@@ -98,7 +98,10 @@ def _plain_equation(equation: str, ranks: list[int]) -> str:
         raise Refused(f"einsum {equation!r} has {len(terms)} terms for {len(ranks)} operands")
     used = set(equation) & set(string.ascii_letters)
     free = [c for c in string.ascii_lowercase if c not in used]
-    width = max([rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks, strict=True) if "..." in term] or [0])
+    width = max(
+        [rank - len(term.replace("...", "")) for term, rank in zip(terms, ranks, strict=True) if "..." in term]
+        or [0]
+    )
     capitals = {c: free.pop() for c in sorted(used) if c.isupper()} if len(free) >= width else {}
     if any(c.isupper() and c not in capitals for c in used) or len(free) < width:
         raise Refused("einsum with more labels than the alphabet has")

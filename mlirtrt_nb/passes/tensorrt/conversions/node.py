@@ -65,7 +65,7 @@ class Node:
     """One onnx op.
 
     name: the ONNX op type ("Conv"). opset: the version of the domain "".
-    inputs: its operands, None for one that is absent. results: those that are not padding.
+    inputs, results: None for one that is absent.
     """
 
     __slots__ = ("_op", "dims", "inputs", "name", "operation", "opset", "results", "weights")
@@ -84,7 +84,7 @@ class Node:
         self.weights = weights
         self.dims = dims
         self.inputs = [None if _is_none(value) else value for value in operation.operands]
-        self.results = [value for value in operation.results if not _is_none(value)]
+        self.results = [None if _is_none(value) else value for value in operation.results]
         self._op = Op.of(operation)
 
     def attr(self, name: str, default: Any = None) -> Any:
@@ -104,18 +104,22 @@ class Node:
 
     @property
     def result(self) -> ir.Value:
-        return self.results[0]
+        """The first result, which every op has."""
+        value = self.results[0]
+        assert value is not None
+        return value
 
     def declared(self, rank: int, index: int = 0) -> tuple[int | None, ...]:
         """What shape inference knows of a result that has `rank` dimensions."""
-        kind = self.results[index].type
-        if isinstance(kind, ir.RankedTensorType) and kind.rank == rank:
-            return shape_of(self.results[index])
+        value = self.results[index]
+        if value is not None and isinstance(value.type, ir.RankedTensorType) and rank_of(value) == rank:
+            return shape_of(value)
         return (None,) * rank
 
     def is_read(self, index: int) -> bool:
         """Whether anything reads the result."""
-        return index < len(self.results) and any(True for _ in self.results[index].uses)
+        value = self.results[index] if index < len(self.results) else None
+        return value is not None and any(True for _ in value.uses)
 
     def array(self, index: int) -> np.ndarray | None:
         """The value of a constant input; None if it is absent or not constant."""

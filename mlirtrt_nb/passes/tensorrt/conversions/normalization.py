@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
+from ....ir import dtypes
 from .emitter import Emitter
 from .node import Node, Refused, converter, element, rank_of, shape_of
 
 __all__: list[str] = []
-
 
 
 @converter("BatchNormalization")
@@ -37,9 +37,6 @@ def _batch_norm(node: Node, emit: Emitter) -> list[ir.Value | None]:
 
 
 def _scaled(emit: Emitter, x: ir.Value, factor: np.ndarray, shift: np.ndarray) -> ir.Value:
-    from ....ir import dtypes
-    from ....ir.constants import attribute_of
-
     kind = dtypes.by_mlir(element(x)).np
     if rank_of(x) < 3:  # the scale layer takes three dimensions or more
         shape = (1, -1)[-rank_of(x) :]
@@ -47,8 +44,8 @@ def _scaled(emit: Emitter, x: ir.Value, factor: np.ndarray, shift: np.ndarray) -
         return emit.binary("kSUM", product, emit.constant(shift.astype(kind).reshape(shape), "shift"))
     attributes = {
         "mode": "kCHANNEL",
-        "scale": attribute_of(factor.astype(kind), emit.weights, "scale"),
-        "shift": attribute_of(shift.astype(kind), emit.weights, "shift"),
+        "scale": emit.attribute(factor.astype(kind), "scale"),
+        "shift": emit.attribute(shift.astype(kind), "shift"),
     }
     return emit.op("scale", [x], attributes, x.type)
 

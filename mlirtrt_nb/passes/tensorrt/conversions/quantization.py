@@ -35,7 +35,9 @@ def _check(node: Node, kind: str) -> None:
     if node.input(2) is not None:
         zero = node.array(2)
         if zero is None or np.any(zero.astype(np.float32)):
-            raise Refused("a zero point that is not 0" if zero is not None else "the zero point is not constant")
+            raise Refused(
+                "a zero point that is not 0" if zero is not None else "the zero point is not constant"
+            )
     if rank_of(node[0]) == 0:
         raise Refused("rank 0")
     if node.attr("block_size"):

@@ -9,7 +9,13 @@ from .node import Node, Refused, converter, element, rank_of
 
 __all__ = ["axes_of"]
 
-_PLAIN = {"ReduceSum": "kSUM", "ReduceMean": "kAVG", "ReduceMax": "kMAX", "ReduceMin": "kMIN", "ReduceProd": "kPROD"}
+_PLAIN = {
+    "ReduceSum": "kSUM",
+    "ReduceMean": "kAVG",
+    "ReduceMax": "kMAX",
+    "ReduceMin": "kMIN",
+    "ReduceProd": "kPROD",
+}
 
 
 def axes_of(node: Node) -> list[int]:

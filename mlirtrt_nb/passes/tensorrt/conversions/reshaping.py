@@ -30,7 +30,9 @@ def target_of(node: Node, emit: Emitter, index: int, what: str) -> list[int | Di
         elif size is not None:  # shape inference knows it
             found.append(size)
         else:
-            found.append(entry if entry is not None else emit.slice(_shape_value(node, emit, value, what), [n], [1]))
+            found.append(
+                entry if entry is not None else emit.slice(_shape_value(node, emit, value, what), [n], [1])
+            )
     return found
 
 
@@ -106,13 +108,11 @@ def _inferred(node: Node, emit: Emitter, x: ir.Value, target: list[int | Dim | i
     known = [entry if isinstance(entry, int) and entry != -1 else None for entry in target]
     result = emit.type(known, element(x))
     numbers = [entry for entry in target if isinstance(entry, int)]
-    if None not in kept and not (0 in numbers):
+    if None not in kept and 0 not in numbers:
         return emit.op("shuffle", [x], {**attributes, "reshape": kept}, result)
     if 0 in numbers:
         raise Refused("a reshape to a length of 0 beside one that is inferred")
-    return emit.op(
-        "shuffle", [x, emit.vector(target)], {**attributes, "zero_is_placeholder": False}, result
-    )
+    return emit.op("shuffle", [x, emit.vector(target)], {**attributes, "zero_is_placeholder": False}, result)
 
 
 @converter("Flatten")

@@ -31,7 +31,9 @@ def _upsample(node: Node, emit: Emitter) -> ir.Value:
     array = node.array(1) if node.opset >= 9 else np.array(node.attr("scales"), np.float32)
     if array is None:
         raise Refused("scales is not constant")
-    return _layer(node, emit, node.attr("mode", "nearest"), "asymmetric", "floor", [float(s) for s in array], None)
+    return _layer(
+        node, emit, node.attr("mode", "nearest"), "asymmetric", "floor", [float(s) for s in array], None
+    )
 
 
 @converter("Resize")
@@ -116,9 +118,7 @@ def _layer(
     return emit.op(f"resize_{kind}", [x, shape], attributes, result)
 
 
-def _dims(
-    node: Node, scales: list[float] | None, sizes: list[int | Dim | ir.Value] | None
-) -> list[int | None]:
+def _dims(node: Node, scales: list[float] | None, sizes: list[int | Dim | ir.Value] | None) -> list[int | None]:
     if sizes is not None:
         return [entry if isinstance(entry, int) else None for entry in sizes]
     assert scales is not None

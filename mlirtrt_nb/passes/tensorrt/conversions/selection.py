@@ -50,10 +50,23 @@ def _top_k(node: Node, emit: Emitter) -> list[ir.Value]:
 def _arg(node: Node, emit: Emitter) -> ir.Value:
     axis = node.axis(node.attr("axis", 0))
     kind = "kMAX" if node.name == "ArgMax" else "kMIN"
-    if node.attr("select_last_index"):
-        raise Refused("select_last_index = 1")
-    made = arg_extreme(emit, node[0], kind, axis)
+    made = (
+        _last_extreme(emit, node[0], kind, axis)
+        if node.attr("select_last_index")
+        else arg_extreme(emit, node[0], kind, axis)
+    )
     return made if node.attr("keepdims", 1) else emit.squeeze(made, [axis])
+
+
+def _last_extreme(emit: Emitter, x: ir.Value, kind: str, axis: int) -> ir.Value:
+    """The index of the last extreme: of the first one in reverse."""
+    size = shape_of(x)[axis]
+    if size is None:
+        raise Refused("select_last_index on a dynamic dimension")
+    start, stride = [0] * rank_of(x), [1] * rank_of(x)
+    start[axis], stride[axis] = size - 1, -1
+    index = arg_extreme(emit, emit.slice(x, start, emit.sizes(x), stride), kind, axis)
+    return emit.binary("kSUB", emit.filled(size - 1, "i64", (1,) * rank_of(x)), index)
 
 
 @converter("OneHot")

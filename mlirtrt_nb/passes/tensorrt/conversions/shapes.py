@@ -61,11 +61,14 @@ def _expand(node: Node, emit: Emitter) -> ir.Value:
     for size, entry in zip(sizes, target, strict=True):
         if size == 1:
             merged.append(entry)
-        elif isinstance(size, int):
-            merged.append(size)
-        elif entry == 1 and isinstance(entry, int):
-            merged.append(size)
-        elif isinstance(entry, Dim) and node.dims.origin(node[0], size.axis - rank + rank_of(node[0])) == entry:
+        elif (
+            isinstance(size, int)
+            or (entry == 1 and isinstance(entry, int))
+            or (
+                isinstance(entry, Dim)
+                and node.dims.origin(node[0], size.axis - rank + rank_of(node[0])) == entry
+            )
+        ):
             merged.append(size)
         else:
             merged.append(emit.binary("kMAX", emit.scalar(size), emit.scalar(entry)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from torch_mlir import ir
 
 from .dims import Dim
@@ -124,5 +123,3 @@ def _forward_part(
 def _reverse_sequence(node: Node, emit: Emitter) -> ir.Value:
     attributes = {"batchAxis": node.attr("batch_axis", 1), "sequenceAxis": node.attr("time_axis", 0)}
     return emit.op("reverse_sequence", [node[0], node[1]], attributes, node[0].type)
-
-

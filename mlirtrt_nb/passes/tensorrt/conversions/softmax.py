@@ -11,7 +11,7 @@ from .emitter import Emitter
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .selection import arg_extreme
 
-__all__: list[str] = []
+__all__ = ["log_softmax"]
 
 
 def _axes(node: Node) -> list[int]:
@@ -39,10 +39,15 @@ def _softmax(node: Node, emit: Emitter) -> ir.Value:
 
 @converter("LogSoftmax")
 def _log_softmax(node: Node, emit: Emitter) -> ir.Value:
+    return log_softmax(emit, node[0], _axes(node))
+
+
+def log_softmax(emit: Emitter, x: ir.Value, axes: Sequence[int]) -> ir.Value:
     """Not the logarithm of a softmax, which loses what is far below the largest value."""
-    axes = _axes(node)
-    shifted = _shifted(emit, node[0], axes)
-    return emit.binary("kSUB", shifted, emit.unary("kLOG", emit.reduce("kSUM", emit.unary("kEXP", shifted), axes)))
+    shifted = _shifted(emit, x, axes)
+    return emit.binary(
+        "kSUB", shifted, emit.unary("kLOG", emit.reduce("kSUM", emit.unary("kEXP", shifted), axes))
+    )
 
 
 def _shifted(emit: Emitter, x: ir.Value, axes: Sequence[int]) -> ir.Value:

@@ -1,0 +1,148 @@
+"""The conversion of one function: its ops in order, then the onnx ones are removed."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+import numpy as np
+from torch_mlir import ir
+
+from ....dialects.onnx.ops import is_constant, opset
+from ....dialects.onnx.schemas import identity
+from ....dialects.tensorrt.limits import refusal
+from .dims import Dims
+from .emitter import Emitter
+from .node import CONVERTERS, Node, Refused
+
+__all__ = ["FALLBACK", "convert_function"]
+
+# The attribute that says why an op stays in the onnx dialect.
+FALLBACK = "plan.fallback"
+
+_DIALECTS = ("onnx.", "tensorrt.")
+_NOT_OPS = frozenset({"onnx.constant", "onnx.novalue", "onnx.yield"})
+_RETURNED = frozenset({"f32", "f16", "bf16", "i64", "i32", "i1"})
+_ELEMENTS = _RETURNED | {"i8", "ui8", "i4", "f8E4M3FN", "f4E2M1FN", "f8E8M0FNU"}
+
+
+def convert_function(
+    function: ir.Operation, weights: MutableMapping[str, np.ndarray], keep: frozenset[str]
+) -> None:
+    """Convert a `func.func` in place; ops of the ONNX types in `keep` stay."""
+    _Function(function, weights, keep).convert()
+
+
+class _Function:
+    def __init__(
+        self, function: ir.Operation, weights: MutableMapping[str, np.ndarray], keep: frozenset[str]
+    ) -> None:
+        self._function = function
+        self._block = function.regions[0].blocks[0]
+        self._weights = weights
+        self._keep = keep
+        self._opset = opset(function)
+        self._dims = Dims(weights, self._opset)
+        self._emitter = Emitter(weights)
+        self._done: list[ir.Operation] = []
+        self._known_types: set[ir.Type] = set()
+
+    def convert(self) -> None:
+        for operation in [op.operation for op in self._block.operations]:
+            name = operation.name
+            if name.startswith("onnx.") and name not in _NOT_OPS:
+                reason = self._convert(operation, name)
+                if reason is None:
+                    self._done.append(operation)
+                else:
+                    operation.attributes[FALLBACK] = ir.StringAttr.get(reason)
+        self._finish()
+
+    def _convert(self, operation: ir.Operation, op_name: str) -> str | None:
+        """Convert one op, or give the reason why it stays."""
+        if op_name == "onnx.custom":
+            return f"op {_text(operation, 'op_type')} of domain {_text(operation, 'domain')} is not known"
+        domain, name = identity(op_name)
+        if name in self._keep:
+            return f"{name} is kept by the option keep"
+        convert = None if domain else CONVERTERS.get(name)
+        if convert is None:
+            return f"no TensorRT layer for {name}"
+        node = Node(operation, name, self._opset, self._weights, self._dims)
+        self._emitter.begin(operation)
+        try:
+            self._check_types(node)
+            found = convert(node, self._emitter)
+            values = list(found) if isinstance(found, list | tuple) else [found]
+            settled = self._settle(node, values)
+            for made in self._emitter.created:
+                reason = refusal(made)
+                if reason is not None:
+                    raise Refused(reason)
+        except Refused as refused:
+            self._emitter.undo()
+            return str(refused)
+        for before, after in settled:
+            self._emitter.settle(before, after)
+        return None
+
+    def _check_types(self, node: Node) -> None:
+        for value in (*node.inputs, *node.results):
+            if value is None:
+                continue
+            kind = value.type
+            if kind in self._known_types:
+                continue
+            if isinstance(kind, ir.UnrankedTensorType) and value in node.results:
+                continue  # the converter works it out
+            if not isinstance(kind, ir.RankedTensorType):
+                raise Refused(f"{kind} is not a tensor of known rank")
+            if str(kind.element_type) not in _ELEMENTS:
+                raise Refused(f"TensorRT has no element type {kind.element_type}")
+            self._known_types.add(kind)
+
+    def _settle(self, node: Node, values: list[ir.Value | None]) -> list[tuple[ir.Value, ir.Value]]:
+        """The op's results beside what they have become."""
+        pairs = []
+        for index, before in enumerate(node.results):
+            if before is None:
+                continue
+            after = values[index] if index < len(values) else None
+            if after is not None:
+                pairs.append((before, self._emitter.result(before, after)))
+            elif node.is_read(index):
+                raise Refused(f"result {index} is used, which no TensorRT layer gives")
+        return pairs
+
+    def _finish(self) -> None:
+        """Point the users that remain at the converted values, and remove what nothing reads."""
+        for operation in self._done:
+            for result in operation.results:
+                after = self._emitter.converted(result)
+                if after is not None:
+                    result.replace_all_uses_with(after)
+        for operation in reversed(self._done):
+            operation.erase()
+        self._return()
+        for operation in reversed([op.operation for op in self._block.operations]):
+            if operation.name.startswith(_DIALECTS) and not _is_read(operation):
+                operation.erase()
+
+    def _return(self) -> None:
+        """Return constants in the tensorrt dialect where it has their type, and declare what is returned."""
+        end = self._block.operations[len(self._block.operations) - 1].operation
+        for index, value in enumerate(end.operands):
+            if is_constant(value) and str(value.type.element_type) in _RETURNED:  # type: ignore[attr-defined]
+                end.operands[index] = self._emitter.value(value)
+        declared = ir.FunctionType(ir.TypeAttr(self._function.attributes["function_type"]).value)
+        returned = [value.type for value in end.operands]
+        if returned != list(declared.results):
+            exact = ir.FunctionType.get(declared.inputs, returned)
+            self._function.attributes["function_type"] = ir.TypeAttr.get(exact)
+
+
+def _text(operation: ir.Operation, name: str) -> str:
+    return str(operation.attributes[name].value)  # type: ignore[attr-defined]
+
+
+def _is_read(operation: ir.Operation) -> bool:
+    return any(True for result in operation.results for _ in result.uses)
