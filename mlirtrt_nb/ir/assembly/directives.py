@@ -96,7 +96,7 @@ def _read_for(reader: Translator, parsed: Parsed, arguments: _Arguments) -> None
     parsed.operands[init.indices[0]] = [value for _, value in carried]
     reader.take("->", "'->' and the types of the results")
     position = reader.position
-    types = reader.types(reader.take_types("the types of the results"), position)
+    types = reader.types("the types of the results")
     if len(types) < len(carried):
         raise Problem(f"{len(carried)} carried values but {len(types)} result types", position)
     parsed.result_types[results.indices[0]] = types

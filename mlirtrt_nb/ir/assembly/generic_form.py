@@ -42,11 +42,11 @@ def read_generic(reader: Translator, parsed: Parsed) -> None:
     if len(operands) != len(values):
         raise Problem(f"{len(values)} operands but {len(operands)} types", start)
     parsed.flat = None
-    if parsed.definition.operands:
+    if parsed.syntax.op.operands:
         parsed.set_operand_types(tuple(range(len(parsed.operands))), operands, start)
         if len(parsed.operands) == 1:
             parsed.operand_types[0] = operands
-    if parsed.definition.results:
+    if parsed.syntax.op.results:
         parsed.set_result_types(tuple(range(len(parsed.result_types))), results, start)
 
 
@@ -58,15 +58,15 @@ def _properties(reader: Translator, parsed: Parsed) -> str:
 
 def _attributes(reader: Translator, parsed: Parsed) -> str:
     text, start = reader.bracketed("{", "attributes")
-    parsed.attributes.update(reader.dictionary(parsed.definition, text, start))
+    parsed.attributes.update(reader.meanings.dictionary(parsed.syntax, text, start))
     return text
 
 
 def _regions(reader: Translator, parsed: Parsed) -> None:
     index = 0
     while True:
-        if index >= len(parsed.definition.regions):
-            raise Problem(f"{parsed.shown} has {len(parsed.definition.regions)} regions", reader.position)
+        if index >= len(parsed.syntax.op.regions):
+            raise Problem(f"{parsed.syntax.shown} has {len(parsed.syntax.op.regions)} regions", reader.position)
         reader.region(parsed, index)
         index += 1
         if not reader.accept(","):
@@ -76,22 +76,23 @@ def _regions(reader: Translator, parsed: Parsed) -> None:
 
 def _types(reader: Translator) -> tuple[list[str], list[str]]:
     inputs, start = reader.bracketed("(", "'(' and the types of the operands")
-    operands = reader.types(inputs[1:-1].strip(), start)
+    operands = reader.meanings.types(inputs[1:-1].strip(), start)
     reader.take("->", "'->' and the types of the results")
-    start = reader.position
-    return operands, reader.types(reader.take_types("the types of the results"), start)
+    return operands, reader.types("the types of the results")
 
 
 def _group(reader: Translator, parsed: Parsed, values: list[str], given: str, position: int) -> None:
     """Spread the operands, by the segment sizes where there are any."""
     sizes = _sizes(reader, given)
-    op = parsed.definition
+    op = parsed.syntax.op
     if sizes is None:
         parsed.set_operands(values, position)
         return
     counts = _counts(op, sizes)
     if counts is None or sum(counts) != len(values):
-        raise Problem(f"{SEGMENTS[0]} does not fit the {len(values)} operands of {parsed.shown}", position)
+        raise Problem(
+            f"{SEGMENTS[0]} does not fit the {len(values)} operands of {parsed.syntax.shown}", position
+        )
     at = 0
     for n, count in enumerate(counts):
         parsed.operands[n] = values[at : at + count]
@@ -103,7 +104,7 @@ def _sizes(reader: Translator, given: str) -> list[int] | None:
         return None
     alias = _SIZES_ALIAS.search(given)
     if alias is not None:
-        given = f"{SEGMENTS[0]} = {reader.aliases.get(alias.group(1), '')}"
+        given = f"{SEGMENTS[0]} = {reader.meanings.aliases.get(alias.group(1), '')}"
     match = _SIZES.search(given)
     if match is None:
         return None

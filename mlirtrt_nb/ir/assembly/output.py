@@ -1,35 +1,40 @@
-"""The text for MLIR while it is put together, with marks that say where each piece came from."""
+"""The text for MLIR while it is put together, with where each piece came from."""
 
 from __future__ import annotations
+
+from itertools import accumulate
 
 __all__ = ["Output"]
 
 
 class Output:
-    """Pieces of text in order.
+    """Pieces of text in order, each a copy of the user's text or made from it.
 
-    `marks` has, for each piece, its offset, the offset of the user's text it came from, and whether it is a
-    copy of that text.
+    `origins` has, for each piece, the offset in the user's text that it came from; `~offset` for a copy.
     """
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.length = 0
-        self.marks: list[tuple[int, int, bool]] = []
+        self.origins: list[int] = []
 
     def copy(self, text: str, start: int, end: int) -> None:
         """Add the user's text from `start` to `end` as it is."""
-        if start < end:
-            self.marks.append((self.length, start, True))
-            self.parts.append(text[start:end])
-            self.length += end - start
+        self.parts.append(text[start:end])
+        self.origins.append(~start)
 
     def write(self, piece: str, origin: int) -> None:
         """Add text made from what the user has at `origin`."""
-        self.marks.append((self.length, origin, False))
         self.parts.append(piece)
-        self.length += len(piece)
+        self.origins.append(origin)
 
     @property
     def text(self) -> str:
         return "".join(self.parts)
+
+    def marks(self, shift: int) -> list[tuple[int, int, bool]]:
+        """For each piece: its offset plus `shift`, the user's offset, whether it is a copy."""
+        offsets = accumulate((len(part) for part in self.parts), initial=shift)
+        return [
+            (offset, ~origin if origin < 0 else origin, origin < 0)
+            for offset, origin in zip(offsets, self.origins, strict=False)
+        ]

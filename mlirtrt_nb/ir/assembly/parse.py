@@ -117,8 +117,7 @@ class _Attempt:
         for piece, origin in prefix:
             marks.append((length, origin, False))
             length += len(piece)
-        marks += [(offset + length, origin, copied) for offset, origin, copied in self.translator.out.marks]
-        return SourceMap(self.translator.text, text, marks)
+        return SourceMap(self.translator.text, text, marks + self.translator.out.marks(length))
 
     def _span(self, places: SourceMap, location: ir.Location, by_verifier: bool) -> SourceSpan | None:
         place = place_of(location)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..opdef import OpDef
 from .attributes import Problem
+from .syntax import Syntax
 
 __all__ = ["Argument", "Parsed"]
 
@@ -23,7 +23,7 @@ class Parsed:
     """Operands, types and attributes of one op, as text.
 
     Attributes:
-        definition: the op's definition.
+        syntax: the op's syntax and definition.
         position: the offset of the op's name.
         operands: for each operand of the definition, its values.
         operand_types: likewise, or None where the text does not give them.
@@ -39,7 +39,6 @@ class Parsed:
     __slots__ = (
         "arguments",
         "attributes",
-        "definition",
         "flat",
         "operand_types",
         "operands",
@@ -47,19 +46,19 @@ class Parsed:
         "regions",
         "result_types",
         "successors",
+        "syntax",
         "written_to",
     )
 
-    def __init__(self, definition: OpDef, position: int) -> None:
-        self.definition = definition
-        self.position = position
-        self.operands: list[list[str]] = [[] for _ in definition.operands]
-        self.operand_types: list[list[str] | None] = [None] * len(definition.operands)
-        self.result_types: list[list[str] | None] = [None] * len(definition.results)
+    def __init__(self, syntax: Syntax, position: int) -> None:
+        self.syntax = syntax
+        self.position = self.written_to = position
+        self.operands: list[list[str]] = [[] for _ in syntax.op.operands]
+        self.operand_types: list[list[str] | None] = [None] * len(syntax.op.operands)
+        self.result_types: list[list[str] | None] = [None] * len(syntax.op.results)
         self.attributes: dict[str, str | None] = {}
         self.arguments: list[Argument] | None = None
         self.regions = 0
-        self.written_to = position
         self.successors = ""
         self.flat: list[str] | None = None
 
@@ -70,27 +69,23 @@ class Parsed:
 
     def set_operands(self, values: list[str], position: int) -> None:
         """Spread a flat list of values over the operands: a variadic takes what the others leave."""
-        entries = self.definition.operands
+        entries = self.syntax.op.operands
         required = sum(not entry.optional and not entry.variadic for entry in entries)
         spare = len(values) - required
         at = 0
         for n, entry in enumerate(entries):
-            if entry.variadic:
-                count = max(spare, 0)
-            elif entry.optional:
-                count = 1 if spare > 0 else 0
-            else:
-                count = 1
+            count = 1
             if entry.variadic or entry.optional:
+                count = max(spare, 0) if entry.variadic else min(max(spare, 0), 1)
                 spare -= count
             self.operands[n] = values[at : at + count]
             at += count
         if spare < 0 or at < len(values):
             wanted = f"at least {required}" if required != len(entries) else str(required)
-            raise Problem(f"{self.shown} takes {wanted} operands, not {len(values)}", position)
+            raise Problem(f"{self.syntax.shown} takes {wanted} operands, not {len(values)}", position)
 
     def set_operand_types(self, indices: tuple[int, ...], types: list[str], position: int) -> None:
-        """Types of the operands at `indices`, which must have been read before, or of one variadic."""
+        """Types of the operands at `indices`; where they are several, the operands must have been read."""
         if len(indices) == 1:
             self.operand_types[indices[0]] = types
             return
@@ -104,20 +99,9 @@ class Parsed:
 
     def set_result_types(self, indices: tuple[int, ...], types: list[str], position: int) -> None:
         """Types of the results at `indices`; a last, variadic one takes the rest."""
-        entries = self.definition.results
-        if len(indices) == 1 and len(entries) == 1 and entries[0].variadic:
-            self.result_types[0] = types
-            return
+        entries = self.syntax.op.results
         fixed = [n for n in indices if not entries[n].variadic]
         if len(types) < len(fixed) or (len(types) > len(fixed) and len(fixed) == len(indices)):
-            raise Problem(f"{self.shown} has {len(fixed)} results, not {len(types)}", position)
+            raise Problem(f"{self.syntax.shown} has {len(fixed)} results, not {len(types)}", position)
         for n in indices:
-            if entries[n].variadic:
-                self.result_types[n] = types[len(fixed) :]
-            else:
-                self.result_types[n] = [types[fixed.index(n)]]
-
-    @property
-    def shown(self) -> str:
-        """The op's name as users write it."""
-        return self.definition.display_name or self.definition.name
+            self.result_types[n] = types[len(fixed) :] if entries[n].variadic else [types[fixed.index(n)]]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from ..irdl import needs_segments
-from ..opdef import VARIADIC_SLOTS, OpDef
-from .attributes import split_list, to_custom
-from .slots import SEGMENTS, default_text
+from ..opdef import VARIADIC_SLOTS, OpDef, Operand
+from .attributes import split_dict, split_list, to_custom
+from .slots import SEGMENTS
 from .tokens import balanced_end, types_of
 
-__all__ = ["Printed", "split_function_type"]
+__all__ = ["Printed", "attributes_of", "split_function_type"]
 
 _LABEL = re.compile(r"\s*\^[\w$.-]+\((.*)\):(?:\s*//.*)?$")
 _ARGUMENT = re.compile(r"(%[-\w$.]+): ")
@@ -22,10 +21,9 @@ class Printed:
     """One op's parts as text, with the package's spelling of attributes.
 
     Attributes:
-        definition: the op's definition.
         operands, operand_types: for each operand of the definition, its values and their types.
         result_types: for each result of the definition, its types.
-        attributes: name -> value (None for unit), without segment sizes and without defaults.
+        attributes: name -> value (None for unit), without defaults.
         regions: the lines of each region, without its braces.
         indent: the blanks before the op.
         without_entry_label: indices of regions whose first label the syntax implies.
@@ -33,21 +31,20 @@ class Printed:
 
     def __init__(
         self,
-        definition: OpDef,
+        op: OpDef,
         values: list[str],
         attributes: dict[str, str | None],
         types: tuple[list[str], list[str]],
         regions: list[list[str]],
         indent: str,
     ) -> None:
-        self.definition = definition
         self.indent = indent
         self.regions = regions
         self.without_entry_label: set[int] = set()
-        counts = _counts(definition.operands, attributes.get(SEGMENTS[0]), len(values))
+        counts = _counts(op.operands, attributes.get(SEGMENTS[0]))
         self.operands = _spread(values, counts)
         self.operand_types = _spread(types[0], counts)
-        self.result_types = _spread(types[1], _result_counts(definition, len(types[1])))
+        self.result_types = _spread(types[1], _result_counts(op, len(types[1])))
         self.attributes = attributes
 
     def entry_arguments(self, region: int) -> list[str]:
@@ -84,9 +81,9 @@ def split_function_type(text: str) -> tuple[list[str], list[str]]:
     return (types_of(inputs) if inputs else []), (types_of(results) if results else [])
 
 
-def _counts(entries: Sequence, sizes: str | None, total: int) -> list[int]:
+def _counts(entries: tuple[Operand, ...], sizes: str | None) -> list[int]:
     """How many values each operand has."""
-    if not needs_segments(entries) or sizes is None:  # type: ignore[arg-type]
+    if sizes is None:
         return [1] * len(entries)
     numbers = [int(n) for n in _NUMBERS.findall(sizes.partition(":")[2])]
     counts: list[int] = []
@@ -98,9 +95,9 @@ def _counts(entries: Sequence, sizes: str | None, total: int) -> list[int]:
     return counts
 
 
-def _result_counts(definition: OpDef, total: int) -> list[int]:
-    fixed = sum(not entry.variadic for entry in definition.results)
-    return [total - fixed if entry.variadic else 1 for entry in definition.results]
+def _result_counts(op: OpDef, total: int) -> list[int]:
+    fixed = sum([not entry.variadic for entry in op.results])
+    return [total - fixed if entry.variadic else 1 for entry in op.results]
 
 
 def _spread(flat: list[str], counts: list[int]) -> list[list[str]]:
@@ -112,11 +109,10 @@ def _spread(flat: list[str], counts: list[int]) -> list[list[str]]:
     return groups
 
 
-def attributes_of(definition: OpDef, entries: list[tuple[str, str | None, int]]) -> dict[str, str | None]:
-    """The attributes that are shown: the package's spelling, defaults left out."""
-    shown: dict[str, str | None] = {}
-    for name, value, _ in entries:
-        attr = definition.attr(name)
-        if value is None or attr is None or value != default_text(definition.dialect, attr):
-            shown[name] = value if value is None else to_custom(value)
-    return shown
+def attributes_of(text: str, defaults: Mapping[str, str]) -> dict[str, str | None]:
+    """The entries of a dictionary that are shown: the package's spelling, without `defaults`."""
+    return {
+        name: value if value is None else to_custom(value)
+        for name, value, _ in split_dict(text)
+        if value is None or value != defaults.get(name)
+    }

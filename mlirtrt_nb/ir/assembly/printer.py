@@ -12,13 +12,12 @@ from functools import cache
 
 from torch_mlir import ir
 
-from ..context import definitions
-from ..opdef import OpDef
 from ..symbols import ENGINES_MARK
 from .attributes import split_dict, to_custom
 from .printed import Printed, attributes_of, split_function_type
+from .syntax import Syntax, dialect_names, syntax_of
+from .templates import Template, Templates
 from .tokens import values_of
-from .write_op import writer_of
 
 __all__ = ["print_module"]
 
@@ -60,12 +59,12 @@ def print_module(
 
 
 @cache
-def _head() -> re.Pattern[str]:
-    """The beginning of one of the package's ops in generic form: blanks, results, name, operands."""
-    names = "|".join(definitions())
-    return re.compile(rf'( *)((?:%[^="]*= )?)"((?:{names})\.[\w.]+)"\(([^()]*)\)(?:\[[^\]]*\])? ?')
+def _own_op(dialects: tuple[str, ...]) -> re.Pattern[str]:
+    """One of the package's ops in generic form: blanks, results, name, the rest."""
+    return re.compile(rf'( *)((?:%[^="]*= )?)("(?:{"|".join(dialects)})\.[\w.]+")(.*)')
 
 
+_REST = re.compile(r"\(([^()]*)\)(?:\[[^\]]*\])? ?(?:(\(\{)$|(?:\{(.*)\} )?: (.*)$)")
 _TAIL = re.compile(r"(?:\{(.*)\} )?: (.*)$")
 _ENGINES = re.compile(r"( *)module (@\S+ )?attributes \{(.*)\} \{$")
 _OWN_ATTRIBUTE = re.compile(r"#\w+\.\w")
@@ -75,7 +74,10 @@ _OWN_ATTRIBUTE = re.compile(r"#\w+\.\w")
 class _Open:
     """An op whose regions are being read."""
 
-    head: re.Match[str]
+    indent: str
+    results: str
+    syntax: Syntax
+    operands: str
     lines: list[str]
     regions: list[list[str]] = field(default_factory=list)
 
@@ -88,38 +90,77 @@ class _Rewriter:
         self._open: list[_Open] = []
         self._attributes: dict[tuple[str, str], dict[str, str | None]] = {}
         self._types: dict[str, tuple[list[str], list[str]]] = {}
+        self._templates = Templates(self._template)
 
     def rewrite(self, lines: list[str]) -> list[str]:
         out: list[str] = []
-        head = _head().match
+        own_op = _own_op(dialect_names()).match
         for line in lines:
-            match = head(line)
+            match = own_op(line)
             if match is not None:
-                rest = line[match.end() :]
-                if rest == "({":
-                    self._open.append(_Open(match, out))
+                if line.endswith("({"):
+                    self._open.append(self._opened(match, out))
                     out = []
                 else:
-                    out.append(self._op(match, rest, []))
+                    out.append(self._line(match))
             elif self._open and self._closes(line):
                 out = self._close(line, out)
             else:
                 out.append(self._other(line))
         return out
 
+    def _line(self, match: re.Match[str]) -> str:
+        """An op on one line."""
+        indent, results, name, rest = match.groups()
+        location = ""
+        if self._locations:
+            rest, location = _split_location(rest)
+        found = self._templates.lookup(name + rest)
+        text = found[0].fill(found[1]) if found is not None else self._custom(name + rest)
+        if text.startswith("plan.yield") and self._open and self._open[-1].syntax.name.startswith("plan."):
+            text = text[5:]
+        return f"{indent}{results}{text}{location}"
+
+    def _template(self, text: str) -> Template:
+        return Template(self._custom(text), [])
+
+    def _custom(self, text: str) -> str:
+        """The custom form of an op without regions, from its name in quotes on."""
+        end = text.index('"', 1)
+        syntax = syntax_of(text[1:end])
+        match = _REST.match(text, end + 1)
+        if syntax is None or match is None:
+            return text
+        operands, _, attributes, types = match.groups()
+        return self._op(syntax, operands, attributes, types, [], "")
+
+    def _opened(self, match: re.Match[str], out: list[str]) -> _Open:
+        indent, results, name, rest = match.groups()
+        syntax = syntax_of(name[1:-1])
+        operands = _REST.match(rest)
+        assert syntax is not None and operands is not None
+        return _Open(indent, results, syntax, operands.group(1), out)
+
     def _closes(self, line: str) -> bool:
-        indent = self._open[-1].head.group(1)
+        indent = self._open[-1].indent
         return line.startswith(("}, {", "})"), len(indent)) and line.startswith(indent)
 
     def _close(self, line: str, out: list[str]) -> list[str]:
         """End a region; returns where the next lines go."""
         opened = self._open[-1]
         opened.regions.append(out)
-        indent = len(opened.head.group(1))
+        indent = len(opened.indent)
         if line.startswith("}, {", indent):
             return []
         self._open.pop()
-        opened.lines.append(self._op(opened.head, line[indent + 2 :].lstrip(), opened.regions))
+        rest, location = line[indent + 2 :].lstrip(), ""
+        if self._locations:
+            rest, location = _split_location(rest)
+        tail = _TAIL.match(rest)
+        assert tail is not None, line
+        attributes, types = tail.groups()
+        text = self._op(opened.syntax, opened.operands, attributes, types, opened.regions, opened.indent)
+        opened.lines.append(f"{opened.indent}{opened.results}{text}{location}")
         return opened.lines
 
     def _other(self, line: str) -> str:
@@ -132,42 +173,30 @@ class _Rewriter:
             return f"{indent}{ENGINES_MARK} {name or ''}{kept}{{"
         return to_custom(line) if _OWN_ATTRIBUTE.search(line) else line
 
-    def _op(self, head: re.Match[str], rest: str, regions: list[list[str]]) -> str:
-        indent, results, name, operands = head.groups()
-        op = _definition(name)
-        rest, location = self._split_location(rest)
-        tail = _TAIL.match(rest)
-        if op is None or tail is None:
-            return head.group() + rest + location
-        attributes, types = tail.groups()
+    def _op(
+        self,
+        syntax: Syntax,
+        operands: str,
+        attributes: str | None,
+        types: str,
+        regions: list[list[str]],
+        indent: str,
+    ) -> str:
         printed = Printed(
-            op,
+            syntax.op,
             values_of(operands) if operands else [],
-            self._attributes_of(op, attributes) if attributes else {},
+            self._attributes_of(syntax, attributes) if attributes else {},
             self._types_of(types),
-            regions or [[] for _ in op.regions],
+            regions or [[] for _ in syntax.op.regions],
             indent,
         )
-        shown = op.display_name or op.name
-        if name == "plan.yield" and self._open and self._open[-1].head.group(3).startswith("plan."):
-            shown = "yield"
-        return f"{indent}{results}{shown}{writer_of(op)(printed)}{location}"
+        return syntax.shown + syntax.write(printed)
 
-    def _split_location(self, rest: str) -> tuple[str, str]:
-        if not self._locations:
-            return rest, ""
-        at = rest.rfind(" loc(")
-        # A location may hold another: go back to the first that ends the line.
-        while (before := rest.rfind(" loc(", 0, at)) >= 0 and rest.count("(", before) == rest.count(
-            ")", before
-        ):
-            at = before
-        return (rest[:at], rest[at:]) if at >= 0 else (rest, "")
-
-    def _attributes_of(self, op: OpDef, text: str) -> dict[str, str | None]:
-        found = self._attributes.get((op.name, text))
+    def _attributes_of(self, syntax: Syntax, text: str) -> dict[str, str | None]:
+        key = (syntax.name, text)
+        found = self._attributes.get(key)
         if found is None:
-            found = self._attributes[op.name, text] = attributes_of(op, split_dict(f"{{{text}}}"))
+            found = self._attributes[key] = attributes_of(f"{{{text}}}", syntax.defaults)
         return found
 
     def _types_of(self, text: str) -> tuple[list[str], list[str]]:
@@ -177,6 +206,14 @@ class _Rewriter:
         return found
 
 
-@cache
-def _definition(name: str) -> OpDef | None:
-    return definitions()[name.partition(".")[0]].ops.get(name)
+def _split_location(rest: str) -> tuple[str, str]:
+    """What stands before the location at the end, and the location."""
+    at = rest.rfind(" loc(")
+    # A location may hold another: go back to the first that ends the line.
+    while (before := rest.rfind(" loc(", 0, max(at, 0))) >= 0 and _is_nested(rest[before:]):
+        at = before
+    return (rest[:at], rest[at:]) if at >= 0 else (rest, "")
+
+
+def _is_nested(text: str) -> bool:
+    return text.count("(") == text.count(")")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from ..opdef import Attr, OpDef
@@ -36,7 +35,7 @@ from .tokens import (
 if TYPE_CHECKING:
     from .translate import Translator
 
-__all__ = ["Step", "reader_of"]
+__all__ = ["Step", "compile_reader"]
 
 Step = Callable[["Translator", Parsed], None]
 
@@ -55,8 +54,7 @@ class _Piece:
     deep: Callable[[str, int], int] | None = None
 
 
-@cache
-def reader_of(op: OpDef) -> Step:
+def compile_reader(op: OpDef) -> Step:
     """The reader of what follows the op's name."""
     return _compile(op, f.elements_of(op))
 
@@ -167,7 +165,7 @@ def _types(op: OpDef, of_results: bool, indices: tuple[int, ...]) -> _Piece:
     single = len(indices) == 1 and not entries[indices[0]].variadic
 
     def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
-        types = reader.types(text, position)
+        types = reader.meanings.types(text, position)
         if of_results:
             parsed.set_result_types(indices, types, position)
         else:
@@ -193,8 +191,8 @@ def _functional(inputs: f.Types, outputs: f.Types) -> _Piece:
         result = text[text.index("->", end) + 2 :].strip()
         if result.startswith("(") and balanced_end(result, 0) == len(result):
             result = result[1:-1]
-        given = reader.types(text[1 : end - 1], position)
-        results = reader.types(result, position)
+        given = reader.meanings.types(text[1 : end - 1], position)
+        results = reader.meanings.types(result, position)
         for types, values in ((inputs, given), (outputs, results)):
             if types.of_results:
                 parsed.set_result_types(types.indices, values, position)
@@ -213,7 +211,7 @@ def _deep_function(text: str, position: int) -> int:
 
 def _attr_dict(op: OpDef, keyword: bool) -> _Piece:
     def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
-        parsed.attributes.update(reader.dictionary(op, text, position))
+        parsed.attributes.update(reader.meanings.dictionary(parsed.syntax, text, position))
 
     def deep(text: str, position: int) -> int:
         start = position
@@ -236,7 +234,7 @@ def _attr_dict(op: OpDef, keyword: bool) -> _Piece:
 def _slot(op: OpDef, attr: Attr) -> _Piece:
     def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
         value = slot_to_generic(op, attr, text, position)
-        if value is None or value != reader.default(op, attr):
+        if value is None or value != parsed.syntax.defaults.get(attr.name):
             parsed.attributes[attr.name] = value
 
     source = slot_pattern(attr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 from ..context import definitions
@@ -74,7 +74,6 @@ def slot_to_text(attr: Attr, value: str) -> str:
     return value
 
 
-@cache
 def default_text(dialect: str, attr: Attr) -> str | None:
     """The attribute's default as MLIR prints it; None if it has none."""
     if attr.default is None:
@@ -102,10 +101,13 @@ def _literal(dialect: str, kind: str, value: Any) -> str | None:
     return None
 
 
-def normalise(op: OpDef, text: str, position: int) -> dict[str, str | None]:
+def normalise(
+    op: OpDef, attrs: Mapping[str, Attr], defaults: Mapping[str, str], text: str, position: int
+) -> dict[str, str | None]:
     """A dictionary's entries in MLIR's form: declared widths added, defaults and segment sizes left out.
 
-    Raises Problem for a name that the op does not have; names with a dot belong to other dialects.
+    `attrs` are the op's attributes by name, `defaults` their defaults as MLIR prints them. Raises Problem for
+    a name that the op does not have; names with a dot belong to other dialects.
     """
     found: dict[str, str | None] = {}
     for key, value, offset in split_dict(clean(text), position):
@@ -114,13 +116,13 @@ def normalise(op: OpDef, text: str, position: int) -> dict[str, str | None]:
             continue
         if name in found:
             raise Problem(f"attribute {name} is given twice", position + offset, length=len(key))
-        attr = op.attr(name)
+        attr = attrs.get(name)
         if attr is None:
             _check_unknown(op, name, key, position + offset)
             found[key] = value if value is None else to_generic(value, position + offset)
             continue
         generic = _entry(op, attr, value, position + offset)
-        if generic is None or generic != default_text(op.dialect, attr):
+        if generic is None or generic != defaults.get(name):
             found[name] = generic
     return found
 

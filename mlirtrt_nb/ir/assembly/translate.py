@@ -11,24 +11,24 @@ import re
 from functools import cache
 
 from ..context import definitions
-from ..opdef import OpDef
 from ..symbols import ENGINES_MARK
 from .attributes import Problem, clean, nearest, to_generic
 from .emit import Emitter
 from .generic_form import read_generic
+from .meanings import Meanings
 from .names import NamedArgument, arguments_at, function_arguments, simple_op_end
 from .parsed import Parsed
-from .read_op import reader_of
-from .tokens import BLANK, IDENT, STRING, Unbalanced, deep_end, skip_blank
+from .syntax import dialect_names, shown_names, syntax_of
+from .templates import Template, Templates
+from .tokens import BLANK, IDENT, STRING, VALUE, Unbalanced, deep_end, skip_blank
 
 __all__ = ["Translator"]
 
 
 @cache
-def _stops() -> re.Pattern[str]:
+def _stops(dialects: tuple[str, ...]) -> re.Pattern[str]:
     """What the scan of copied text stops at."""
-    names = "|".join(definitions())
-    own = rf"(?:{names})\.{IDENT}"
+    own = rf"(?:{'|'.join(dialects)})\.{IDENT}"
     return re.compile(
         rf'(?P<generic>"{own}")(?={BLANK}\()|(?P<string>{STRING})|(?P<comment>//[^\n]*+)'
         rf'|(?P<trailer>\{{-#)|(?P<open>\{{)|(?P<close>\}})|(?P<op>(?<![\w$.#!@%"^-]){own})'
@@ -41,21 +41,26 @@ def _stops() -> re.Pattern[str]:
 
 
 @cache
-def _shown_names() -> dict[str, OpDef]:
-    """Every spelling of an op's name: MLIR's and the one that is shown."""
-    names: dict[str, OpDef] = {}
-    for dialect in definitions().values():
-        for op in dialect.ops.values():
-            names[op.name] = op
-            names[op.display_name or op.name] = op
-    return names
+def _whole_line(dialects: tuple[str, ...]) -> re.Pattern[str]:
+    """A line that begins with one of the package's ops and has nothing on the next: results, name, the rest."""
+    results = rf"(?:({VALUE}(?::\d++)?+(?:, {VALUE}(?::\d++)?+)*+) = )?+"
+    following = r'\s*\Z|\n[ \t]*+(?:[}^"/\n]|[A-Za-z_]|%[^\n=]*+=)'
+    return re.compile(
+        rf"\n[ \t]*+{results}((?:{'|'.join(dialects)})\.{IDENT})([^\n]*+)(?={following})", re.ASCII
+    )
 
 
 @cache
-def _own_op() -> re.Pattern[str]:
-    return re.compile(rf"(?<![#!@.\w])(?:{'|'.join(definitions())})\.\w(?!.*=)")
+def _own_op(dialects: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![#!@.\w])(?:{'|'.join(dialects)})\.\w(?!.*=)")
 
 
+def _name_end(text: str) -> int:
+    match = _DOTTED.match(text)
+    return match.end() if match else 0
+
+
+_DOTTED = re.compile(rf"{IDENT}", re.ASCII)
 _NEXT = re.compile(rf"{BLANK}(.?)(.?)", re.DOTALL)
 
 
@@ -66,13 +71,17 @@ class Translator(Emitter):
     `trailer` is the text of the file's resources, `guessed` whether names of other dialects' ops were kept.
     """
 
-    def __init__(self, text: str, filename: str, *, names: bool = True) -> None:
-        super().__init__(text, filename)
+    def __init__(
+        self, text: str, filename: str, *, names: bool = True, meanings: Meanings | None = None
+    ) -> None:
+        super().__init__(text, filename, meanings)
         self.problems: list[Problem] = []
         self.guessed = False
-        self._names = names
         self.trailer = ""
+        self._names = names
         self._hoisted: list[tuple[str, int]] = []
+        self._dialects = dialect_names()
+        self._templates = Templates(self._template)
 
     def translate(self) -> None:
         """Translate the whole text."""
@@ -83,12 +92,12 @@ class Translator(Emitter):
 
     def prefix(self) -> list[tuple[str, int]]:
         """What must stand before the rest: aliases, with the offsets they come from."""
-        return [(f"{alias} = {value} ", 0) for value, alias in self.segments.items()] + self._hoisted
+        return [(f"{alias} = {value} ", 0) for value, alias in self.meanings.segments.items()] + self._hoisted
 
     def _block(self, opened: int | None, *, bare_yield: bool) -> None:
         """Translate up to the `}` that closes the region opened at `opened`, or to the end of the text."""
-        search = _stops().search
-        text, copied = self.text, self.position
+        search = _stops(self._dialects).search
+        text, copied = self.text, self._own_lines()
         braces: list[int] = []
         match = search(text, copied)
         while match is not None:
@@ -107,7 +116,7 @@ class Translator(Emitter):
             elif kind not in ("string", "comment") and self._is_ours(kind, match, bare_yield and not braces):
                 self.copy(copied, match.start())
                 self._guarded(kind, match)
-                copied = at = self.position
+                copied = at = self._own_lines()
             match = search(text, at)
         if braces or opened is not None:
             raise Problem("this '{' is never closed", braces[-1] if braces else opened or 0)
@@ -130,8 +139,8 @@ class Translator(Emitter):
         if following not in (",", "}"):
             return True
         before = self.text[max(0, start - 200) : start].rstrip()[-1:]
-        op = _shown_names().get(name)
-        return before not in ("{", ",") or (op is not None and "terminator" in op.traits)
+        syntax = syntax_of(name)
+        return before not in ("{", ",") or (syntax is not None and syntax.terminator)
 
     def _guarded(self, kind: str, match: re.Match[str]) -> None:
         """Translate what the scan stopped at; on a problem, note it and go on at the next line."""
@@ -193,7 +202,7 @@ class Translator(Emitter):
     def _named(self, results: str, start: int, end: int) -> None:
         """An op of another dialect whose result has a name."""
         stop = simple_op_end(self.text, end) if self._names else None
-        if stop is None or _own_op().search(self.text, end, stop):
+        if stop is None or _own_op(self._dialects).search(self.text, end, stop):
             self._pass_on(start, end)
             self.position = end
             return
@@ -215,7 +224,7 @@ class Translator(Emitter):
         if end == value_start:
             raise Problem(f"expected what {name} stands for", value_start)
         value = to_generic(clean(self.text[value_start:end]), value_start)
-        self.aliases[name] = self.expand(value)
+        self.meanings.aliases[name] = self.meanings.expand(value)
         self._hoisted.append((f"{name} = {value} ", start))
         self.write(self.breaks(start, end), start, end)
         self.position = end
@@ -230,37 +239,41 @@ class Translator(Emitter):
         self.write(self.breaks(start, self.position), start, self.position)
 
     def _op(self, name: str, start: int, end: int, *, generic: bool) -> None:
-        op = _shown_names().get(name)
-        if op is None:
-            dialect = definitions()[name.partition(".")[0]]
-            known = [op.display_name or op.name for op in dialect.ops.values()]
+        syntax = syntax_of(name)
+        if syntax is None:
+            known = list(shown_names(definitions()[name.partition(".")[0]]))
             raise Problem(f"unknown op {name}", start + generic, nearest(name, known), len(name))
         self.position = end
-        parsed = Parsed(op, start)
+        parsed = Parsed(syntax, start)
         if generic:
             read_generic(self, parsed)
         else:
-            reader_of(op)(self, parsed)
+            syntax.read(self, parsed)
         self._finish(parsed)
 
     def region(self, parsed: Parsed, index: int) -> None:
         """Translate a region of `parsed`; the ones before it must have been."""
         start = skip_blank(self.text, self.position)
         if self.text[start : start + 1] != "{":
-            raise Problem(f"expected '{{' and the region {parsed.definition.regions[index].name}", start)
+            raise Problem(f"expected '{{' and the region {parsed.syntax.op.regions[index].name}", start)
         opening = self._opening(parsed) if parsed.regions == 0 else ", "
         label = self._entry_label(parsed, start) if parsed.flat is None else ""
         self.write(f"{opening}{self.breaks(parsed.written_to, start)}{{{label}", start, start + 1)
         self.position = start + 1
-        self._block(start, bare_yield=parsed.definition.dialect == "plan")
+        self._block(start, bare_yield=parsed.syntax.op.dialect == "plan")
         self.write("}", self.position - 1, self.position)
         parsed.regions += 1
         parsed.written_to = self.position
 
+    @staticmethod
+    def _is_engines_module(parsed: Parsed) -> bool:
+        """Whether the op is `tensorrt.module`, which is a marked builtin.module to MLIR."""
+        return parsed.syntax.name == ENGINES_MARK
+
     def _opening(self, parsed: Parsed) -> str:
         """What stands before an op's first region."""
-        if not self.is_engines_module(parsed):
-            return f'"{parsed.definition.name}"({", ".join(parsed.values)}){parsed.successors} ('
+        if not self._is_engines_module(parsed):
+            return f'"{parsed.syntax.name}"({", ".join(parsed.values)}){parsed.successors} ('
         name = parsed.attributes.pop("sym_name", None)
         parsed.attributes[ENGINES_MARK] = None
         return f"builtin.module {'@' + name if name else ''} attributes{self.attributes(parsed)} "
@@ -270,7 +283,7 @@ class Translator(Emitter):
         arguments, parsed.arguments = parsed.arguments, None
         if arguments is None:
             body = skip_blank(self.text, start + 1)
-            empty = self.text[body : body + 1] == "}" and not self.is_engines_module(parsed)
+            empty = self.text[body : body + 1] == "}" and not self._is_engines_module(parsed)
             return "^entry:" if empty else ""
         listed = []
         for argument in arguments:
@@ -281,23 +294,73 @@ class Translator(Emitter):
 
     def _finish(self, parsed: Parsed) -> None:
         """Write the op, or what of it follows its regions."""
-        op = parsed.definition
+        op = parsed.syntax.op
         start, end = parsed.position, self.position
-        breaks = self.breaks(parsed.written_to, end)
         names = self.result_names(start)
-        if self.is_engines_module(parsed):
-            self.write(f"{self.location(start, names, end)}{breaks}", start, end)
+        location = self.location(start, names[0][0] if names else None, end)
+        if self._is_engines_module(parsed):
+            self.write(location + self.breaks(parsed.written_to, end), start, end)
             return
-        types = self.operand_types(parsed)
-        attributes = self.attributes(parsed)
-        results = self.results(parsed, attributes)
-        self.remember(names, results)
-        attributes = self.with_segments(parsed, attributes, len(results))
-        returned = results[0] if len(results) == 1 and results[0][0] != "(" else f"({', '.join(results)})"
-        tail = f"{attributes} : ({', '.join(types)}) -> {returned}{self.location(start, names, end)}{breaks}"
         if parsed.regions:
-            self.write(f"{', {}' * (len(op.regions) - parsed.regions)}){tail}", start, end)
-            return
-        regions = f" ({', '.join('{}' for _ in op.regions)})" if op.regions else ""
-        head = f'"{op.name}"({", ".join(parsed.values)}){parsed.successors}{regions}'
-        self.write(head + tail, start, end)
+            tail, results = self.tail(parsed)
+            text = f"{', {}' * (len(op.regions) - parsed.regions)}){tail}"
+        else:
+            text, results = self._without_regions(parsed)
+        self.remember(names, results)
+        self.write(text + location + self.breaks(parsed.written_to, end), start, end)
+
+    def _without_regions(self, parsed: Parsed) -> tuple[str, list[str]]:
+        """A whole op in generic form, whose regions, if it has any, are empty; and its results' types."""
+        tail, results = self.tail(parsed)
+        empty = parsed.syntax.op.regions
+        regions = f" ({', '.join('{}' for _ in empty)})" if empty else ""
+        head = f'"{parsed.syntax.name}"({", ".join(parsed.values)}){parsed.successors}{regions}'
+        return head + tail, results
+
+    # Lines that are one op each, which is most of a large module.
+
+    def _own_lines(self) -> int:
+        """Translate as many lines as there are with one op of the package and nothing else."""
+        match_line = _whole_line(self._dialects).match
+        lookup = self._templates.lookup
+        while match := match_line(self.text, self.position):
+            found = lookup(match.group(2) + match.group(3))
+            if found is None:
+                break
+            self._from_template(match, *found)
+        return self.position
+
+    def _from_template(self, match: re.Match[str], template: Template, values: list[str]) -> None:
+        start, end = match.start(2), match.end()
+        self.out.copy(self.text, self.position, start)
+        results = match.group(1)
+        location = ""
+        if results is not None:
+            types = template.types
+            if "," in results or ":" in results:
+                names = self.result_names(start)
+                self.remember(names, types)
+                results = names[0][0]
+            elif types:
+                self.known[results] = types[0]
+            location = self.location(start, results, end)
+        self.out.write(template.fill(values) + location, start)
+        self.position = self._moved_from = end
+
+    def _template(self, text: str) -> Template | None:
+        """What a whole line becomes; None where it is not one op, or depends on more than its text."""
+        name = text[: _name_end(text)]
+        syntax = syntax_of(name)
+        if syntax is None or ("{" in text and text.count("{") != text.count("}")) or "loc(" in text:
+            return None
+        line = Translator(text, "", meanings=self.meanings)
+        line.position = len(name)
+        parsed = Parsed(syntax, 0)
+        try:
+            syntax.read(line, parsed)
+            if parsed.regions or text[line.position :].strip():
+                return None
+            written, results = line._without_regions(parsed)
+        except (Problem, Unbalanced):
+            return None
+        return None if line.looked_up else Template(written, results)

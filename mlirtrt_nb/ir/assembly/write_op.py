@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from ..opdef import OpDef
 from . import formats as f
@@ -12,13 +11,12 @@ from .directives import directive
 from .printed import Printed
 from .slots import SEGMENTS, default_text, slot_to_text
 
-__all__ = ["writer_of"]
+__all__ = ["compile_writer"]
 
 Part = Callable[[Printed], str]
 
 
-@cache
-def writer_of(op: OpDef) -> Part:
+def compile_writer(op: OpDef) -> Part:
     """What stands after the op's name, with the blank before it."""
     elements = f.elements_of(op)
     return _Compiler(op, frozenset(f.slots_of(elements))).sequence(elements)
