@@ -7,6 +7,7 @@ program's weight table; `ort_session.open_session` hands the arrays over, so a m
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,13 +16,20 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto,
 
 from ...ir import dtypes
 
-__all__ = ["INLINE_BYTES", "Graph", "ModelWriter", "rename", "tensor_proto"]
+__all__ = ["INLINE_BYTES", "Graph", "ModelWriter", "label_of", "rename", "tensor_proto"]
 
 # Constants up to this size stand in the model itself; ONNX Runtime's shape inference wants to see them.
 INLINE_BYTES = 1024
 
 # Old enough for every supported ONNX Runtime; has no need of newer fields.
 _IR_VERSION = 10
+
+_NUMBER = re.compile(r" #\d+$")
+
+
+def label_of(node_name: str) -> str:
+    """The label that a node was given."""
+    return _NUMBER.sub("", node_name)
 
 
 def tensor_proto(array: np.ndarray, name: str = "") -> TensorProto:
@@ -80,8 +88,12 @@ class Graph:
         domain: str = "",
         attributes: Mapping[str, Any] | Sequence[AttributeProto] = (),
     ) -> NodeProto:
-        """Append a node. Attributes are AttributeProtos, or Python values by name; None is left out."""
-        node = NodeProto(op_type=op_type, input=inputs, output=outputs, name=name, domain=domain)
+        """Append a node. Attributes are AttributeProtos, or Python values by name; None is left out.
+
+        ONNX Runtime wants node names to differ: the second node of a name is "name #2".
+        """
+        label = self.writer.node_name(name)
+        node = NodeProto(op_type=op_type, input=inputs, output=outputs, name=label, domain=domain)
         if isinstance(attributes, Mapping):
             for key, value in attributes.items():
                 if value is not None:
@@ -113,6 +125,7 @@ class ModelWriter:
         self.used: dict[str, None] = {}
         self._own: dict[str, np.ndarray] = {}
         self._names: set[str] = set()
+        self._labels: dict[str, int] = {}
         self._initializers: list[TensorProto] = []
         self._constants: dict[Any, str] = {}
 
@@ -129,6 +142,11 @@ class ModelWriter:
             n += 1
         self._names.add(name)
         return name
+
+    def node_name(self, label: str) -> str:
+        """`label`, with a number if a node has that name already."""
+        count = self._labels[label] = self._labels.get(label, 0) + 1
+        return label if count == 1 or not label else self.node_name(f"{label} #{count}")
 
     def constant(self, array: np.ndarray, hint: str = "constant") -> str:
         """The name of an initializer inside the model; equal constants share one."""

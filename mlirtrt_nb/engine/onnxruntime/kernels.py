@@ -53,12 +53,20 @@ def _kernels() -> dict[tuple[str, str], list[tuple[int, int, dict[str, frozenset
 
 @cache
 def formals(op_type: str, opset: int = OPSET) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """The type names of an op's inputs and outputs ("T"), and whether the last input repeats."""
+    """The type names of an op's inputs and outputs ("T"), and whether the last input repeats.
+
+    Where only one type is allowed it stands itself: "tensor(int64)".
+    """
     from onnx import defs
 
     schema = defs.get_schema(op_type, opset, "")
-    inputs = tuple(entry.type_str for entry in schema.inputs)
-    outputs = tuple(entry.type_str for entry in schema.outputs)
+    single = {
+        entry.type_param_str: next(iter(entry.allowed_type_strs))
+        for entry in schema.type_constraints
+        if len(entry.allowed_type_strs) == 1
+    }
+    inputs = tuple(single.get(entry.type_str, entry.type_str) for entry in schema.inputs)
+    outputs = tuple(single.get(entry.type_str, entry.type_str) for entry in schema.outputs)
     variadic = bool(schema.inputs) and schema.inputs[-1].option == defs.OpSchema.FormalParameterOption.Variadic
     return inputs, outputs, variadic
 

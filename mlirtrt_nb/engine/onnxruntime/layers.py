@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...dialects.onnx.export import ExportedModel
+from ...dialects.onnx.model_writer import label_of
 from ..base import LayerRow
 
 __all__ = ["emitted_layers"]
@@ -16,7 +17,7 @@ def emitted_layers(exported: ExportedModel) -> tuple[LayerRow, ...]:
             kind=node.op_type,
             inputs=tuple(name for name in node.input if name),
             outputs=tuple(node.output),
-            sources=tuple(node.name.split(" + ")),
+            sources=tuple(label_of(node.name).split(" + ")),
         )
         for node in exported.model.graph.node
     )

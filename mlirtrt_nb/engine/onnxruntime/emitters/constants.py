@@ -100,7 +100,7 @@ def one_hot(op: Op, scope: Scope) -> None:
     length = int(known.array) if known else reshape(scope, vector(scope, depth), [1])
     places = unsqueeze(scope, range_to(scope, length), list(range(1, rank + 1 - axis)))
     wanted = unsqueeze(scope, scope.cast(scope.tensor(indices), "i64"), [axis])
-    hit = scope.op("Equal", [wanted, places], result="i1")
+    hit = scope.op("Equal", [wanted, places])
     values = scope.tensor(op.operand("values"))
     off, on = (scope.op("Gather", [values, scope.literal(n)]) for n in (0, 1))
     scope.set(op.operation.results[0], scope.op("Where", [hit, on, off]))

@@ -139,7 +139,7 @@ def for_op(op: Op, scope: Scope) -> None:
     distance = scope.op("Sub", [scope.op("Sub", [wide[1], wide[0]]), one])
     rounds = scope.op("Add", [scope.op("Div", [distance, wide[2]]), one])
     # Div truncates, which is one too many for an empty range.
-    empty = scope.op("Less", [distance, scope.literal(0)], result="i1")
+    empty = scope.op("Less", [distance, scope.literal(0)])
     trips = scope.op("Where", [empty, scope.literal(0), rounds])
     loop = _Loop(scope)
     block = op.operation.regions[0].blocks[0]

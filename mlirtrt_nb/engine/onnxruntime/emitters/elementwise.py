@@ -94,8 +94,7 @@ def _times(scope: Scope, x: str, factor: float | None) -> str:
 def unary(op: Op, scope: Scope) -> None:
     kind = _UNARY[op.attr("unaryOperation")]
     x = scope.tensor(op.operand("input"))
-    result = "i1" if kind in ("IsInf", "IsNaN") else None
-    scope.set(op.operation.results[0], scope.op(kind, [x], result=result))
+    scope.set(op.operation.results[0], scope.op(kind, [x]))
 
 
 @emits("element_wise")
@@ -109,7 +108,7 @@ def element_wise(op: Op, scope: Scope) -> None:
     two = scope.trailing(second)
     result = op.operation.results[0]
     if kind in _COMPARISONS:
-        scope.set(result, scope.op(_COMPARISONS[kind], [one, two], result="i1"))
+        scope.set(result, scope.op(_COMPARISONS[kind], [one, two]))
     elif kind == "kFLOOR_DIV":
         scope.set(result, _floor_div(scope, one, two))
     else:
@@ -122,8 +121,8 @@ def _floor_div(scope: Scope, one: str, two: str) -> str:
     if scope.dtype(one) not in _INTEGERS:
         return scope.op("Floor", [quotient])
     zero = scope.like(0, one)
-    rest = scope.op("Not", [scope.op("Equal", [scope.op("Mod", [one, two]), zero], result="i1")])
-    signs = [scope.op("Less", [side, zero], result="i1") for side in (one, two)]
+    rest = scope.op("Not", [scope.op("Equal", [scope.op("Mod", [one, two]), zero])])
+    signs = [scope.op("Less", [side, zero]) for side in (one, two)]
     below = scope.op("And", [rest, scope.op("Xor", signs)])
     return scope.op("Sub", [quotient, scope.cast(below, scope.dtype(one))])
 

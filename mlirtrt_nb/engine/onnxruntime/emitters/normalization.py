@@ -26,7 +26,7 @@ def ragged_softmax(op: Op, scope: Scope) -> None:
     """Softmax over the first `bounds` elements of each row; zero beyond them."""
     x = scope.tensor(op.operand("input"))
     places = range_to(scope, size_of(scope, x, 2))
-    inside = scope.op("Less", [places, scope.cast(scope.tensor(op.operand("bounds")), "i64")], result="i1")
+    inside = scope.op("Less", [places, scope.cast(scope.tensor(op.operand("bounds")), "i64")])
     masked = scope.op("Where", [inside, x, scope.like(float("-inf"), x)])
     scores = scope.op("Softmax", [masked], axis=2)
     scope.set(op.operation.results[0], scope.op("Where", [inside, scores, scope.like(0, x)]))

@@ -52,9 +52,7 @@ def arg_extreme(op: Op, scope: Scope) -> None:
 def _top(op: Op, scope: Scope, count: str, largest: bool) -> None:
     values, indices = op.operation.results
     inputs = [scope.tensor(op.operand("input")), count]
-    names = scope.ops(
-        "TopK", inputs, 2, results=[None, "i64"], axis=op.attr("axis"), largest=int(largest), sorted=1
-    )
+    names = scope.ops("TopK", inputs, 2, axis=op.attr("axis"), largest=int(largest), sorted=1)
     scope.set(values, names[0])
     scope.set(indices, scope.cast(names[1], element_type(indices)))
 

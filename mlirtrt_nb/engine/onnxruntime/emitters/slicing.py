@@ -85,7 +85,7 @@ def _dynamic(op: Op, scope: Scope, name: str, stride: list[int]) -> str:
     extent = size if all(n == 1 for n in stride) else scope.op("Mul", [size, steps])
     end = scope.op("Add", [start, extent])
     if any(n < 0 for n in stride):
-        below = scope.op("Less", [end, scope.literal(0)], result="i1")
+        below = scope.op("Less", [end, scope.literal(0)])
         end = scope.op("Where", [below, scope.literal(_LOWEST), end])
     return scope.op("Slice", [name, start, end, scope.literal(list(range(len(stride)))), steps])
 
@@ -148,7 +148,7 @@ def _inside(scope: Scope, index: str, length: str, mode: str) -> tuple[str | Non
     last = scope.op("Sub", [length, one])
     clamped = scope.op("Max", [scope.op("Min", [index, last]), zero])
     if mode == "kFILL":
-        return scope.op("Equal", [index, clamped], result="i1"), clamped
+        return scope.op("Equal", [index, clamped]), clamped
     if mode == "kCLAMP":
         return None, clamped
     if mode == "kWRAP":

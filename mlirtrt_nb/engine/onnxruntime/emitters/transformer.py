@@ -48,7 +48,7 @@ def _masked(op: Op, scope: Scope, scores: str) -> str:
     if op.operand("keyValueLengths") is not None:
         keys = range_to(scope, size_of(scope, scores, 3))
         lengths = reshape(scope, scope.cast(scope.tensor(op.operand("keyValueLengths")), "i64"), [-1, 1, 1, 1])
-        scores = scope.op("Where", [scope.op("Less", [keys, lengths], result="i1"), scores, lowest])
+        scores = scope.op("Where", [scope.op("Less", [keys, lengths]), scores, lowest])
     return scores
 
 
@@ -58,7 +58,7 @@ def _causal(op: Op, scope: Scope, scores: str) -> str:
     row = unsqueeze(scope, range_to(scope, rows), [1])
     if op.attr("causalKind") == "kLOWER_RIGHT":
         row = scope.op("Add", [row, scope.op("Sub", [columns, rows])])
-    return scope.op("Not", [scope.op("Greater", [range_to(scope, columns), row], result="i1")])
+    return scope.op("Not", [scope.op("Greater", [range_to(scope, columns), row])])
 
 
 @emits("kv_cache_update")
@@ -72,7 +72,7 @@ def kv_cache_update(op: Op, scope: Scope) -> None:
     row = scope.op("Sub", [places, begins])
     last = scope.op("Sub", [size_of(scope, update, 2), scope.literal(1)])
     nearest = scope.op("Max", [scope.op("Min", [row, last]), scope.literal(0)])
-    written = scope.op("Equal", [row, nearest], result="i1")
+    written = scope.op("Equal", [row, nearest])
     index = scope.op("Expand", [nearest, scope.op("Shape", [cache])])
     scope.set(
         op.operation.results[0],
@@ -131,7 +131,7 @@ def moe(op: Op, scope: Scope) -> None:
     gate, up = (_projected(op, scope, tokens, name) for name in ("fcGate", "fcUp"))
     down = _projected(op, scope, _gated(op, scope, gate, up), "fcDown")
     chosen = scope.cast(scope.tensor(op.operand("selectedExpertsForTokens")), "i64")
-    hits = scope.op("Equal", [unsqueeze(scope, chosen, [3]), range_to(scope, experts)], result="i1")
+    hits = scope.op("Equal", [unsqueeze(scope, chosen, [3]), range_to(scope, experts)])
     scores = unsqueeze(scope, scope.tensor(op.operand("scoresForSelectedExperts")), [3])
     shares = scope.op(
         "ReduceSum", [scope.op("Mul", [scope.cast(hits, kind), scores]), scope.literal([2])], keepdims=0
