@@ -126,7 +126,7 @@ def _affine(x: ir.Value, axes: list[int], eps: float, chain: list[ir.Operation])
     if scaled is None or kind_of(scaled) != "kPROD":
         return None
     scale = other_operand(scaled, normalized)
-    if scale == normalized or scaled.results[0].type != x.type:
+    if scale == normalized or scaled.results[0].type != x.type or not _is_usual(scale, axes):
         return None
     shifted = only_user(scaled.results[0])
     if shifted is not None and kind_of(shifted) == "kSUM" and shifted.results[0].type == x.type:
@@ -134,6 +134,15 @@ def _affine(x: ir.Value, axes: list[int], eps: float, chain: list[ir.Operation])
         if added.type == scale.type:
             return _Match(x, axes, eps, scale, added, [*chain, scaled, shifted])
     return _Match(x, axes, eps, scale, None, [*chain, scaled])
+
+
+def _is_usual(scale: ir.Value, axes: list[int]) -> bool:
+    """Whether it is layer norm, over the last axes and scaled along them, or instance norm, scaled by channel."""
+    shape = ir.RankedTensorType(scale.type).shape
+    outer = [d for n, d in enumerate(shape) if n not in axes]
+    trailing = axes == list(range(len(shape) - len(axes), len(shape)))
+    spatial = axes == list(range(2, len(shape))) and all(d == 1 for n, d in enumerate(shape) if n != 1)
+    return (trailing and all(d == 1 for d in outer)) or spatial
 
 
 def _rewrite(program: Program, found: _Match) -> None:
