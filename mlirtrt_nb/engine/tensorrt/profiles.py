@@ -7,6 +7,7 @@ from typing import Any
 
 from torch_mlir import ir
 
+from ...dialects.tensorrt.profiles import ranges_of
 from ...errors import ShapeError
 from ..base import Binding, Shapes
 
@@ -21,48 +22,55 @@ def add_profiles(
     network: Any,
     bindings: Sequence[Binding],
     function: ir.Operation,
-    asked: Sequence[Profile],
+    requested: Sequence[Profile],
 ) -> None:
-    """Add one optimization profile per entry of `asked`, or one from the function's argument attributes.
+    """Add one optimization profile per entry of `requested`; without any, those of the argument attributes.
 
     An entry for an argument of static shape gives the values of a shape input.
     Raises `ShapeError` for a dynamic input without a range, or with one that cannot be.
     """
-    given = list(asked) or [[None] * len(bindings)]
     tensors = [network.get_input(index) for index in range(network.num_inputs)]
     if not any(-1 in binding.shape for binding in bindings) and not any(t.is_shape_tensor for t in tensors):
         return
-    for ranges in given:
+    for ranges in list(requested) or _from_attributes(bindings, function):
         profile = builder.create_optimization_profile()
-        for index, binding in enumerate(bindings):
-            _set(profile, tensors[index], binding, ranges[index], _attributes(function, index))
+        for tensor, binding, given in zip(tensors, bindings, ranges, strict=True):
+            _set(profile, tensor, binding, given)
         if config.add_optimization_profile(profile) < 0:
             raise ShapeError(
                 "TensorRT refuses the shape profile", hint="check min <= opt <= max for each input"
             )
 
 
-def _set(profile: Any, tensor: Any, binding: Binding, given: Shapes | None, attributes: Any) -> None:
-    """Put one input's range into the profile, if it has any."""
-    dynamic = -1 in binding.shape
-    shapes = (given if dynamic else None) or _from_attribute(attributes, "tensorrt.shape_profile")
-    values = (None if dynamic else given) or _from_attribute(attributes, "tensorrt.value_bounds")
-    if dynamic:
-        if shapes is None:
+def _set(profile: Any, tensor: Any, binding: Binding, given: Shapes | None) -> None:
+    """Put one input's range of shapes, or of values, into the profile."""
+    if -1 in binding.shape:
+        if given is None:
             raise ShapeError(
                 f"input {binding.name!r} has dynamic dimensions and no shape profile",
                 hint=f"give shapes={{{binding.name!r}: (min, opt, max)}}",
             )
-        _check(binding, shapes)
-        profile.set_shape(binding.name, *shapes)
-    if tensor.is_shape_tensor:
-        if values is None:
+        _check(binding, given)
+        profile.set_shape(binding.name, *given)
+    elif tensor.is_shape_tensor:
+        if given is None:
             raise ShapeError(
                 f"the values of input {binding.name!r} decide a shape and have no range",
                 hint="give its min, opt and max values (tensorrt.value_bounds)",
             )
-        _check_order(binding, values, "value")
-        profile.set_shape_input(binding.name, *values)
+        _check_order(binding, given, "value")
+        profile.set_shape_input(binding.name, *given)
+
+
+def _from_attributes(bindings: Sequence[Binding], function: ir.Operation) -> list[list[Shapes | None]]:
+    """The profiles in the function's argument attributes; an argument with fewer repeats its last."""
+    given = []
+    for index, binding in enumerate(bindings):
+        name = "tensorrt.shape_profile" if -1 in binding.shape else "tensorrt.value_bounds"
+        attributes = _attributes(function, index)
+        given.append(() if attributes is None or name not in attributes else ranges_of(attributes[name]))
+    count = max(1, *(len(ranges) for ranges in given)) if given else 1
+    return [[ranges[min(n, len(ranges) - 1)] if ranges else None for ranges in given] for n in range(count)]
 
 
 def _check(binding: Binding, shapes: Shapes) -> None:
@@ -95,22 +103,15 @@ def _attributes(function: ir.Operation, index: int) -> Any:
     return function.attributes["arg_attrs"][index] if "arg_attrs" in function.attributes else None
 
 
-def _from_attribute(attributes: Any, name: str) -> Shapes | None:
-    """(min, opt, max) of a `#tensorrt.shape_profile` argument attribute, or None."""
-    if attributes is None or name not in attributes:
-        return None
-    low, mid, high = (tuple(ir.DenseI64ArrayAttr(part)) for part in ir.DynamicAttr(attributes[name]).params)
-    return low, mid, high
-
-
 def name_dimensions(
-    network: Any, bindings: Sequence[Binding], function: ir.Operation, asked: Sequence[Profile]
+    network: Any, bindings: Sequence[Binding], function: ir.Operation, requested: Sequence[Profile]
 ) -> None:
     """Tell the builder which dynamic dimensions are equal, by `tensorrt.dimension_names`.
 
     A name whose ranges differ between two places is left out: the builder refuses it, although the sizes
     may still be right one by one.
     """
+    given = list(requested) or _from_attributes(bindings, function)
     places: dict[str, list[tuple[int, int]]] = {}
     for index, binding in enumerate(bindings):
         attributes = _attributes(function, index)
@@ -121,7 +122,7 @@ def name_dimensions(
             if binding.shape[axis] == -1:
                 places.setdefault(entry.attr.value, []).append((index, axis))
     for name, where in places.items():
-        if all(_agree(ranges, where) for ranges in asked):
+        if all(_agree(ranges, where) for ranges in given):
             for index, axis in where:
                 network.get_input(index).set_dimension_name(axis, name)
 
