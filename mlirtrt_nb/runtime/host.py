@@ -6,7 +6,12 @@ engines lies in the arena and stays bound.
 
 from __future__ import annotations
 
+import platform
+import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -17,6 +22,7 @@ from ..engine.base import Engine
 from ..errors import TargetError
 from .arena import HostArena
 from .host_steps import Run, StepMaker, Values
+from .profiling import LayerTimes, read_profile
 from .schedule import Schedule
 
 __all__ = ["HostProgram", "callees"]
@@ -32,6 +38,7 @@ class HostProgram:
         engines: callee -> engine of target "cpu".
         weights: the Plan's arrays, used where they lie.
         settings: how ONNX Runtime runs.
+        profile_to: how the names of the files start in which ONNX Runtime says what each layer took.
     """
 
     device = "cpu"
@@ -42,12 +49,20 @@ class HostProgram:
         engines: Mapping[str, Engine],
         weights: Mapping[str, np.ndarray],
         settings: SessionSettings | None = None,
+        profile_to: str | None = None,
     ) -> None:
         self.schedule = schedule
         self.engines = engines
+        self._weights = weights
+        self._settings = settings or SessionSettings()
         self.sessions = {
-            callee: open_session(engines[callee].blob, weights, settings)
-            for callee in callees(schedule, engines)
+            callee: open_session(
+                engines[callee].blob,
+                weights,
+                self._settings,
+                profile_to=None if profile_to is None else f"{profile_to}{number}",
+            )
+            for number, callee in enumerate(callees(schedule, engines))
         }
         self._arena = HostArena(schedule, "host", schedule.arena_bytes)
         self._lock = Lock()
@@ -61,21 +76,20 @@ class HostProgram:
         self.call: Callable[[Sequence[Any]], list[Any]] = self._lone_call(fixed) or self._run
 
     def _lone_call(self, fixed: Values) -> Callable[[Sequence[Any]], list[Any]] | None:
-        """The call of a program that is one engine from its inputs to its outputs: nothing but that engine."""
-        if len(self.schedule.steps) != 1:
-            return None
-        step = self.schedule.steps[0]
+        """The call of a program that is one engine from inputs to outputs: nothing but that engine."""
+        step = self.schedule.steps[0] if len(self.schedule.steps) == 1 else None
         maker = StepMaker(self.schedule, fixed, self.sessions, self.engines)
-        outputs = [buffer.index for buffer in self.schedule.buffers if buffer.role == "output"]
-        inputs = list(range(len(self.schedule.inputs)))
-        whole = list(step.ins) == inputs and [self.schedule.buffers[n].index for n in step.outs] == sorted(
-            outputs
-        )
-        if not (whole and maker.is_direct(step)):
+        buffers = self.schedule.buffers
+        if step is None or not maker.is_direct(step) or any(buffers[n].role != "input" for n in step.ins):
             return None
         run = self.sessions[step.callee].session._sess.run
         ins, outs = maker.names(step)
-        return lambda arrays: run(outs, dict(zip(ins, arrays)), None)  # noqa: B905 - counts are checked
+        names = {buffers[n].index: name for n, name in zip(step.outs, outs, strict=True)}
+        wanted = [names[index] for index in range(len(self.schedule.outputs))]
+        if list(step.ins) == list(range(len(self.schedule.inputs))):
+            return lambda arrays: run(wanted, dict(zip(ins, arrays)), None)  # noqa: B905 - counts were checked
+        pairs = list(zip(ins, step.ins, strict=True))
+        return lambda arrays: run(wanted, {name: arrays[n] for name, n in pairs}, None)
 
     def _run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run on arrays that have been checked, and return fresh outputs."""
@@ -107,6 +121,36 @@ class HostProgram:
 
         return run
 
+    def conditions(self) -> dict[str, Any]:
+        """What a measurement of this program should be labelled with."""
+        import onnxruntime
+
+        return {
+            "device": self.device,
+            "processor": _processor(),
+            "threads": self._settings.threads or "all cores",
+            "runtime": f"ONNX Runtime {onnxruntime.__version__}",
+        }
+
+    def profile(self, inputs: Sequence[Any], runs: int) -> list[LayerTimes]:
+        """What each layer takes, in a program of its own whose engines keep times."""
+        with tempfile.TemporaryDirectory() as folder:
+            args = (self.schedule, self.engines, self._weights, self._settings)
+            profiled = HostProgram(*args, profile_to=f"{folder}/engine")
+            for _ in range(runs + 1):
+                profiled.call(inputs)
+            found = []
+            for callee, opened in profiled.sessions.items():
+                path = opened.session.end_profiling()
+                found += read_profile(path, self.engines[callee], skip=1)
+            return found
+
+    def timed(self, inputs: Sequence[Any]) -> dict[str, float]:
+        """Run once; how long the call took in ms, by the host's clock."""
+        start = time.perf_counter()
+        self.call(inputs)
+        return {"Latency": (time.perf_counter() - start) * 1e3}
+
     def close(self) -> None:
         """Let go of the engines. The program cannot be called after this."""
         self.sessions, self._steps, self._readers = {}, [], []
@@ -125,3 +169,14 @@ def callees(schedule: Schedule, engines: Mapping[str, Engine]) -> list[str]:
     if missing:
         raise TargetError(f"the Plan has no engine for {', '.join(missing)} that runs on {schedule.device}")
     return list(found)
+
+
+@cache
+def _processor() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())

@@ -29,6 +29,12 @@ class Executable(Protocol):
 
     def bound(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[], list[Any]]: ...
 
+    def conditions(self) -> dict[str, Any]: ...
+
+    def timed(self, inputs: Sequence[Any]) -> dict[str, float]: ...
+
+    def profile(self, inputs: Sequence[Any], runs: int) -> list[Any]: ...
+
     def close(self) -> None: ...
 
 
@@ -45,7 +51,7 @@ class Session:
 
     def __init__(self, program: Executable, name: str = "plan") -> None:
         self._program = program
-        self._call = program.call
+        self._call: Callable[[Sequence[Any]], list[Any]] = program.call
         self.name = name
         self.inputs: tuple[Signature, ...] = program.schedule.inputs
         self.outputs: tuple[Signature, ...] = program.schedule.outputs
@@ -117,6 +123,22 @@ class Session:
             raise
         except Exception as error:
             raise self._failure(error) from error
+
+    def checked(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """A call's arguments as arrays in the order of the inputs. Raises InputError as a call does."""
+        return self._check.mixed(args, kwargs)
+
+    def timed(self, arrays: Sequence[Any]) -> dict[str, float]:
+        """Run once on `checked` arrays; trtexec's metrics in ms as far as the device can tell them."""
+        return self._program.timed(arrays)
+
+    def profile(self, arrays: Sequence[Any], runs: int = 10) -> list[Any]:
+        """What each engine layer takes on `checked` arrays, over some runs: a list of `LayerTimes`."""
+        return self._program.profile(arrays, runs)
+
+    def conditions(self) -> dict[str, Any]:
+        """What a measurement of this session should be labelled with: device, processor, versions."""
+        return self._program.conditions()
 
     def close(self) -> None:
         """Free the device memory and the engines. A closed session cannot run."""
@@ -238,8 +260,8 @@ def _tuple_class(names: tuple[str, ...]) -> Any:
         if field[0].isdigit() or iskeyword(field):
             field = f"output_{field}"
         fields.append(f"{field}_{n}" if field in fields or hasattr(tuple, field) else field)
-    made = namedtuple("Outputs", fields)
-    made.__reduce__ = lambda self: (_rebuild, (names, tuple(self)))  # type: ignore[method-assign,assignment]
+    made: Any = namedtuple("Outputs", fields)  # type: ignore[misc]
+    made.__reduce__ = lambda self: (_rebuild, (names, tuple(self)))
     return made
 
 

@@ -60,11 +60,13 @@ def open_session(
     *,
     config: Mapping[str, str] | None = None,
     dump_to: str | None = None,
+    profile_to: str | None = None,
 ) -> Opened:
     """An InferenceSession on the CPU for a model of `ModelWriter`.
 
-    `config` are further session config entries; `dump_to` is a file for the optimised model. Raises
-    KeyError for a weight that is missing, and ONNX Runtime's own exceptions for what it refuses.
+    `config` are further session config entries; `dump_to` is a file for the optimised model;
+    `profile_to` is how the name of the profile starts that `end_profiling()` completes. Raises KeyError for
+    a weight that is missing, and ONNX Runtime's own exceptions for what it refuses.
     """
     import onnxruntime
 
@@ -80,6 +82,9 @@ def open_session(
         options.add_session_config_entry(key, value)
     if dump_to is not None:
         options.optimized_model_filepath = dump_to
+    if profile_to is not None:
+        options.enable_profiling = True
+        options.profile_file_prefix = profile_to
     kept = _hand_over(options, bytes(model), weights)
     session = onnxruntime.InferenceSession(bytes(model), options, providers=["CPUExecutionProvider"])
     return Opened(session, kept)

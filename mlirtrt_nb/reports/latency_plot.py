@@ -1,0 +1,43 @@
+"""The figure of a LatencyReport."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MissingDependencyError
+from .statistics import percentile
+
+if TYPE_CHECKING:
+    from .latency import LatencyReport
+
+__all__ = ["latency_figure"]
+
+
+def latency_figure(report: LatencyReport) -> Any:
+    """Two axes: latency over time, and its histogram. Raises MissingDependencyError without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingDependencyError(
+            "plots need matplotlib", hint="pip install 'mlirtrt_nb[notebook]'"
+        ) from error
+    values = report.samples["Latency"]
+    figure = Figure(figsize=(9, 3), layout="constrained")
+    over_time, histogram = figure.subplots(1, 2, width_ratios=(2, 1), sharey=True)
+    over_time.plot(values, ".", markersize=3, alpha=0.6)
+    over_time.set_xlabel("query")
+    over_time.set_ylabel("latency, ms")
+    histogram.hist(values, bins=min(50, max(5, int(np.sqrt(values.size)))), orientation="horizontal", alpha=0.6)
+    histogram.set_xlabel("queries")
+    for name, level, style in (("median", np.median(values), "-"), ("99 %", percentile(values, 99), "--")):
+        for axes in (over_time, histogram):
+            axes.axhline(level, linestyle=style, linewidth=1, color="black", alpha=0.7)
+        histogram.annotate(
+            f"{name} {level:.3g} ms", (1, level), xycoords=("axes fraction", "data"), ha="right", va="bottom"
+        )
+    figure.suptitle(
+        f"{report.conditions['session']} on {report.conditions['device']}: {report.throughput:.4g} qps"
+    )
+    return figure
