@@ -79,6 +79,7 @@ def by_mlir(spelling: object) -> DType:
     return _MLIR[str(spelling)]
 
 
+@cache
 def by_numpy(dtype: object) -> DType:
     """The entry for a NumPy dtype. Raises KeyError if there is none."""
     return _NUMPY[np.dtype(dtype).name]  # type: ignore[call-overload]

@@ -16,7 +16,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, checker, def
 from ...dialects.onnx.schemas import versions
 from ...errors import InvalidModelError
 
-__all__ = ["check", "check_axis", "describe", "normalise"]
+__all__ = ["AXIS_OPS", "check", "check_axis", "describe", "normalise"]
 
 _GRAPH_KINDS: Final = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 # Domains that an engine of this package can run, beside those with schemas.
@@ -26,7 +26,7 @@ _AXIS_NAMES: Final = (
     "ArgMax ArgMin Compress Concat Gather GatherElements Hardmax LayerNormalization LogSoftmax "
     "LpNormalization ScatterElements Softmax Split TopK"
 )
-_AXIS_OPS: Final = {"Flatten": 1} | dict.fromkeys(_AXIS_NAMES.split(), 0)
+AXIS_OPS: Final = {"Flatten": 1} | dict.fromkeys(_AXIS_NAMES.split(), 0)
 # What the checker refuses and every runtime takes.
 _HARMLESS: Final = re.compile(r"Field 'shape' of '?type'? is required but missing|is required to be non-empty")
 _NO_NAMES: Final = ("", "?", "-1", "None")
@@ -119,7 +119,7 @@ def _short(message: str) -> str:
 
 def check_axis(node: NodeProto, rank: int) -> None:
     """Raise InvalidModelError if the node's `axis` lies outside what its first input of `rank` allows."""
-    beyond = _AXIS_OPS.get(node.op_type)
+    beyond = AXIS_OPS.get(node.op_type)
     if beyond is None or not rank:
         return
     for attribute in node.attribute:

@@ -15,11 +15,11 @@ from torch_mlir.dialects import builtin, func
 
 from ...dialects.onnx.schemas import attribute_defaults, op_name
 from ...errors import InvalidModelError
-from ...ir.constants import array_type, attribute_of
+from ...ir.constants import attribute_of
 from ...ir.context import definition
 from ...ir.opdef import VARIADIC_SLOTS, OpDef
 from .attributes import AttributeMaker, constant_array
-from .checks import check_axis, describe
+from .checks import AXIS_OPS, check_axis, describe
 from .loops import argument_types
 from .types import TypeTable
 from .weights import TensorReader
@@ -82,7 +82,7 @@ class Importer:
         self._types = TypeTable()
         self._attributes = AttributeMaker(self._types, reader)
         self._imports = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
-        self._names: set[str] = set()
+        self._names: dict[str, int] = {}  # label -> the last number given to one like it
         self._absent: ir.Value | None = None
         self._body: ir.Block | None = None
         self._segments: dict[tuple[int, int], ir.Attribute] = {}
@@ -172,19 +172,20 @@ class Importer:
             kind = self._types.tensor(_STRING, array.shape)
         else:
             attribute = attribute_of(array, self._weights, name)
-            kind = array_type(array)
+            kind = attribute.type  # type: ignore[attr-defined]
         made = ir.Operation.create("onnx.constant", [kind], [], {"value": attribute}, loc=loc)
         self._scopes[-1][name] = made.result
 
     def _unique(self, label: str) -> str:
         """`label`, numbered if another op has it."""
-        if label in self._names:
-            n = 1
-            while f"{label}_{n}" in self._names:
-                n += 1
-            label = f"{label}_{n}"
-        self._names.add(label)
-        return label
+        taken = self._names.get(label)
+        if taken is None:
+            self._names[label] = 0
+            return label
+        while f"{label}_{taken + 1}" in self._names:
+            taken += 1
+        self._names[label] = taken + 1
+        return self._unique(f"{label}_{taken + 1}")
 
     # Nodes -----------------------------------------------------------------------------------------
 
@@ -224,7 +225,7 @@ class Importer:
         missing = shape.fixed_operands - len(operands)
         if missing > 0:
             operands += [self._novalue()] * missing
-        if operands and isinstance(operands[0].type, ir.RankedTensorType):
+        if node.op_type in AXIS_OPS and operands and isinstance(operands[0].type, ir.RankedTensorType):
             check_axis(node, operands[0].type.rank)
         if shape.variadic_operands:
             attributes["operandSegmentSizes"] = self._segment_sizes(node, shape.fixed_operands, len(operands))

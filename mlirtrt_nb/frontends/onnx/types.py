@@ -16,6 +16,7 @@ class TypeTable:
     """Makes types in the current context, each once."""
 
     def __init__(self) -> None:
+        self._protos: dict[bytes, ir.Type] = {}
         self._elements: dict[int, ir.Type] = {}
         self._tensors: dict[tuple[int, tuple[int, ...] | None], ir.Type] = {}
         self._dynamic = ir.ShapedType.get_dynamic_size()
@@ -25,18 +26,23 @@ class TypeTable:
 
     def of(self, proto: TypeProto | None) -> ir.Type:
         """The MLIR type; `tensor<*x!onnx.any>` where `proto` says nothing."""
-        kind = proto.WhichOneof("value") if proto is not None else None
+        if proto is None:
+            return self.any
+        key = proto.SerializeToString()  # cheaper than reading the dimensions
+        found = self._protos.get(key)
+        if found is None:
+            found = self._protos[key] = self._make(proto)
+        return found
+
+    def _make(self, proto: TypeProto) -> ir.Type:
+        kind = proto.WhichOneof("value")
         if kind == "tensor_type":
-            assert proto is not None
             return self._of_tensor(proto.tensor_type)
         if kind == "sequence_type":
-            assert proto is not None
             return ir.Type.parse(f"!onnx.seq<{self.of(proto.sequence_type.elem_type)}>")
         if kind == "optional_type":
-            assert proto is not None
             return ir.Type.parse(f"!onnx.opt<{self.of(proto.optional_type.elem_type)}>")
         if kind == "map_type":
-            assert proto is not None
             key = self.element(proto.map_type.key_type)
             return ir.Type.parse(f"!onnx.map<{key}, {self.of(proto.map_type.value_type)}>")
         return self.any

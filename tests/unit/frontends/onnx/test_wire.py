@@ -7,6 +7,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from mlirtrt_nb.errors import InvalidModelError
+from mlirtrt_nb.frontends.onnx import from_onnx
 from mlirtrt_nb.frontends.onnx.wire import location, span_index, strip
 
 from .onnx_models import F32, loop_body_model, model, node
@@ -86,3 +87,30 @@ def test_location_of_a_real_file_is_no_span():
     assert span_index("weights.bin") is None
     assert span_index("#0") is None
     assert span_index(location(7)) == 7
+
+
+def varint(value: int) -> bytes:
+    """A protobuf varint."""
+    out = b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def test_file_of_more_than_two_gigabytes(tmp_path):
+    """A model too large for protobuf loads; its weight is a view of the (sparse) file."""
+    count = 600_000_000
+    head = TensorProto(name="w", dims=[count], data_type=F32).SerializeToString()
+    tensor = head + b"\x4a" + varint(4 * count)  # raw_data, its bytes follow
+    proto = model([node("Add", ["x", "w"], ["y"])], {"x": [1]}, ["y"])
+    graph = proto.graph.SerializeToString()
+    proto.ClearField("graph")
+    initializer = b"\x2a" + varint(len(tensor) + 4 * count) + tensor
+    path = tmp_path / "big.onnx"
+    with open(path, "wb") as handle:
+        handle.write(proto.SerializeToString() + b"\x3a" + varint(len(graph) + len(initializer) + 4 * count))
+        handle.write(graph + initializer)
+        handle.truncate(handle.tell() + 4 * count)
+    weight = from_onnx(path).weights["w"]
+    assert weight.shape == (count,) and weight[-1] == 0 and not weight.flags.owndata
