@@ -8,18 +8,21 @@ of the profile; where it cannot, the function is run once on zeros and the shape
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import ShapeError
+from ..ir import dtypes
 from ..program import Program
-from .base import Shapes
+from .base import BuildRequest, Shapes
 
 if TYPE_CHECKING:
     from torch_mlir import ir
 
     from ..dialects.onnx.export import ExportedModel
+    from .onnxruntime.session import OrtEngine
 
 __all__ = ["FunctionProfiles", "assign_profiles"]
 
@@ -155,7 +158,14 @@ class _Resolver:
     def __init__(self, path: str, function: ir.OpView, weights: Mapping[str, np.ndarray]) -> None:
         from .onnxruntime.emit import export
 
+        data_dependent = _data_dependent(function)
+        if data_dependent:
+            raise ShapeError(
+                f"the shapes that {path} gives depend on the data of {data_dependent}",
+                hint="a TensorRT engine cannot read them; disable the conversion of the ops behind it",
+            )
         self._path = path
+        self._function = function
         self._weights = weights
         self._exported: ExportedModel = export(function.operation, weights)
         self._known: dict[tuple[Shape, ...], list[Shape | None]] = {}
@@ -185,8 +195,39 @@ class _Resolver:
         return [_static_shape(info) for info in inferred.graph.output]
 
     def _measure(self, arguments: Sequence[Shape]) -> list[Shape | None]:
-        """Run the function on zeros. Data-dependent shapes are not bounded by that, so they are refused."""
-        raise ShapeError(f"cannot work out the shapes that {self._path} gives")
+        """Run the function once on zeros and read the shapes off."""
+        arrays = [
+            np.zeros(shape, dtypes.by_mlir(port.dtype).np)
+            for port, shape in zip(self._exported.inputs, arguments, strict=True)
+        ]
+        return [array.shape for array in self._probe.run(arrays)]
+
+    @cached_property
+    def _probe(self) -> OrtEngine:
+        from .onnxruntime.builder import OnnxRuntimeBuilder
+        from .onnxruntime.session import OrtEngine
+
+        request = BuildRequest(self._path, self._function.operation, self._weights, "cpu")
+        return OrtEngine(OnnxRuntimeBuilder().build(request), self._weights)
+
+
+# Ops whose result shapes follow from values, not shapes: a run on zeros would say nothing about them.
+_DATA_DEPENDENT = frozenset(
+    f"{dialect}.{name}"
+    for dialect, name in (
+        ("tensorrt", "non_zero"),
+        ("tensorrt", "nms"),
+        ("onnx", "nonzero"),
+        ("onnx", "nonmaxsuppression"),
+        ("onnx", "unique"),
+        ("onnx", "compress"),
+    )
+)
+
+
+def _data_dependent(function: ir.OpView) -> str | None:
+    names = (op.operation.name for op in function.regions[0].blocks[0].operations)
+    return next((name for name in names if name in _DATA_DEPENDENT), None)
 
 
 def _static_shape(info: object) -> Shape | None:
