@@ -42,6 +42,7 @@ _ACTIVATION = {
     **dict.fromkeys(("kLEAKY_RELU", "kSOFTSIGN", "kCLIP", "kHARD_SIGMOID", "kTHRESHOLDED_RELU"), _SMALL_FLOATS),
 }
 _REDUCE = {"kAVG": _WIDE}
+_COLLECTIVE = {"kALL_REDUCE": _WITH_BOOL}
 
 # By op, the element types of its first operand, where no attribute bears on them.
 _TYPES = {
@@ -160,6 +161,7 @@ _BY_ATTRIBUTE: dict[str, tuple[str, dict[str, frozenset[str]], frozenset[str]]] 
     "element_wise": ("elementwiseOperation", _ELEMENT_WISE, _NUMBERS),
     "activation": ("activationType", _ACTIVATION, _FLOATS),
     "reduce": ("reduceOperation", _REDUCE, _NUMBERS),
+    "dist_collective": ("collectiveOperation", _COLLECTIVE, frozenset({"f32", "f16", "i32", "i1"})),
 }
 
 

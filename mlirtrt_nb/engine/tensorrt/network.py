@@ -98,7 +98,7 @@ class _Walk:
         first, errors = scope.net.num_layers, len(self._log.errors)
         try:
             tensors = encoder(scope, Op.of(operation))
-        except (EngineBuildError, TypeError, ValueError, AttributeError) as error:
+        except (EngineBuildError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             self._explain(error, errors, operation)
         if len(self._log.errors) > errors:
             raise refused(refusal_text(self._log.errors[-1]), operation)

@@ -17,15 +17,14 @@ from .registry import encodes, member
 
 @encodes("dist_collective")
 def dist_collective(s: Scope, op: Op) -> Any:
-    reduction = op.attr("reduceOperation")
-    groups = op.attr("groups")
+    reduction, root = op.attr("reduceOperation") or "kNONE", op.attr("root")
     return s.out(
         s.net.add_dist_collective(
             s.input(op, "input"),
             member(s.trt.CollectiveOperation, op.attr("collectiveOperation")),
-            None if reduction is None else member(s.trt.ReduceOperation, reduction),
-            op.attr("root"),
-            None if groups is None else np.array(groups, np.int64),
+            member(s.trt.ReduceOperation, reduction),
+            -1 if root is None else root,
+            op.attr("groups") or [],
         )
     )
 

@@ -17,7 +17,7 @@ from mlirtrt_nb.ir.verifier import verify_op
 ELEMENTS = ("f32", "f16", "bf16", "i8", "i32", "i64", "i1")
 # Ops of engines that no layer stands for, and ops that a test of their own builds.
 STRUCTURE = {"module", "call", "call_alloc", "yield", "condition", "constant"}
-ELSEWHERE = {"if", "while", "for", "iterator", "assertion", "opaque_plugin", "dist_collective"}
+ELSEWHERE = {"if", "while", "for", "iterator", "assertion", "opaque_plugin"}
 # Types that only newer hardware has: 4-bit floats.
 NEWER = {"dynamic_quantize"}
 

@@ -339,4 +339,6 @@ CASES = (
         ["?x3xi32", "i32"],
     ),
     Case("grid_sample", ["1x3x8x8xf32", "1x4x4x2xf32"], {}, ["1x3x4x4xf32"]),
+    Case("dist_collective", [_X], {"collectiveOperation": "kALL_REDUCE", "reduceOperation": "kSUM"}, [_X]),
+    Case("dist_collective", [_X], {"collectiveOperation": "kBROADCAST", "root": 0, "groups": [0, 1]}, [_X]),
 )
