@@ -176,13 +176,17 @@ class _Scope:
 
     def _producers(self) -> dict[str, int]:
         producers: dict[str, int] = {}
-        given = {entry.name for entry in self.graph.input}
+        given = {entry.name for entry in self.graph.input} | {t.name for t in self.graph.initializer}
         for index, node in enumerate(self.graph.node):
             for name in node.output:
                 if not name:
                     continue
                 if name in producers or name in given:
-                    other = describe(self.graph.node[producers[name]]) if name in producers else "an input"
+                    other = (
+                        describe(self.graph.node[producers[name]])
+                        if name in producers
+                        else "an input or initializer"
+                    )
                     raise InvalidModelError(
                         f"the tensor {name!r} is written twice: by {other} and by {describe(node)}",
                         hint="every output of a node needs a name of its own",

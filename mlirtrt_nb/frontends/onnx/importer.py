@@ -26,6 +26,8 @@ from .weights import TensorReader
 
 __all__ = ["Importer"]
 
+# In training mode it must name all its outputs, read or not.
+_ALL_RESULTS = ("onnx.batchnormalization",)
 _GRAPH = AttributeProto.GRAPH
 _INVENTED = "unk__"  # how ONNX's inference names dimensions that it knows nothing of
 # Variadic ops whose inputs may be taken in groups, as one op holds at most VARIADIC_SLOTS.
@@ -239,7 +241,7 @@ class Importer:
         known = self._type_scopes[-1]
         none, of = self._types.none, self._types.of
         results = [of(known.get(name)) if name else none for name in node.output]
-        if not shape.variadic_results:
+        if not shape.variadic_results and shape.name not in _ALL_RESULTS:
             # An optional output that nobody reads counts as absent: a Dropout's mask, a MaxPool's indices.
             read = self._read[-1]
             results[1:] = [t if n in read else none for t, n in zip(results[1:], node.output[1:], strict=True)]

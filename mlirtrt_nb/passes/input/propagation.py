@@ -34,6 +34,10 @@ _NEVER_NAMES = (
     "randomnormallike randomuniform randomuniformlike"
 )
 _NEVER = frozenset(f"onnx.{name}" for name in _NEVER_NAMES.split())
+# Ops whose result has, dimension by dimension, the shape that an operand holds: which operand.
+_SHAPED_BY = {"onnx.reshape": 1, "onnx.constantofshape": 0, "onnx.resize": 3}
+_SIZES_OTHERWISE = ("axes", "keep_aspect_ratio_policy")  # attributes by which sizes are not the shape
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
 _MOST_WANTED = 64  # elements of a value that the type of a reader may depend on
 
 Evaluate = Callable[[list[ir.Operation]], dict[ir.Value, np.ndarray]]
@@ -92,6 +96,7 @@ class Sweep:
             return
         self._want_shapes(operation)
         self._refine(operation, lambda: self._inference.results(operation))
+        self._refine(operation, lambda: [self._shaped_by_parts(operation)])
         self._fold(operation)
 
     def _known(self, value: ir.Value) -> np.ndarray | None:
@@ -101,11 +106,32 @@ class Sweep:
         results = list(operation.results)
         if all(is_settled(result.type) for result in results):
             return
-        for result, found in zip(results, infer(), strict=True):
+        for result, found in zip(results, infer(), strict=False):
             if not is_absent(result) and found is not None:
                 better = merge(result.type, found)
                 if better != result.type:
                     result.set_type(better)
+
+    def _shaped_by_parts(self, operation: ir.Operation) -> ir.Type | None:
+        """The result type of an op whose result's shape is an operand that is known in part."""
+        index = _SHAPED_BY.get(operation.name)
+        result = operation.results[0].type
+        if index is None or index >= len(operation.operands) or not isinstance(result, ir.ShapedType):
+            return None
+        if operation.name == "onnx.resize" and any(key in operation.attributes for key in _SIZES_OTHERWISE):
+            return None
+        elements = self._dims.elements(operation.operands[index])
+        if elements is None:
+            return None
+        data = operation.operands[0].type
+        dims = [_DYNAMIC] * len(elements)
+        for axis, element in enumerate(elements):
+            if isinstance(element, int) and element > 0:
+                dims[axis] = element
+            elif element == 0 and operation.name == "onnx.reshape":
+                known = isinstance(data, ir.RankedTensorType) and axis < data.rank
+                dims[axis] = data.shape[axis] if known else _DYNAMIC  # type: ignore[attr-defined]
+        return ir.RankedTensorType.get_unchecked(dims, result.element_type)
 
     # Regions ---------------------------------------------------------------------------------------
 
