@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mlirtrt_nb.ir.context import definitions
-
-from .tensorrt_cpu import elementwise
+from .tensorrt_cpu import elementwise, reductions, shapes
 from .tensorrt_cpu.cases import Case, run_case
 
-CASES: list[Case] = [*elementwise.CASES]
+CASES: list[Case] = [*elementwise.CASES, *shapes.CASES, *reductions.CASES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
@@ -24,9 +22,7 @@ def test_dynamic(case: Case) -> None:
     run_case(case, "dynamic")
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.constant and len(c.arrays) > 1], ids=lambda case: case.id
-)
+@pytest.mark.parametrize("case", [c for c in CASES if c.constant and len(c.arrays) > 1], ids=lambda case: case.id)
 def test_constant_operands(case: Case) -> None:
     """The op gives NumPy's answer when all operands but the first are constants."""
     run_case(case, "constant")
