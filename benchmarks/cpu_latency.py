@@ -1,0 +1,74 @@
+"""Latency of a `Session` on the CPU, and of one call of a one-op model, beside ONNX Runtime."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper
+
+import mlirtrt_nb as mt
+
+from .cases import SPINE, case
+from .table import Benchmark, Row
+from .timing import alternate
+
+__all__ = ["run"]
+
+THREADS = 2
+
+
+def run(names: Sequence[str] = SPINE) -> list[Benchmark]:
+    """Batch 1 at the optimum shapes, the same inputs and the same number of threads for both."""
+    latency = Benchmark("cpu latency", f"onnxruntime.InferenceSession, {THREADS} threads", 1.00, 1.05)
+    for name in names:
+        latency.rows.append(_model(name))
+        gc.collect()
+    call = Benchmark("call overhead", "onnxruntime.InferenceSession.run", None, 1.2)
+    call.rows.append(_one_op())
+    return [latency, call]
+
+
+def _peer(model: str | bytes) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = THREADS
+    options.log_severity_level = 3
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _model(name: str) -> Row:
+    path, shapes, inputs = case(name)
+    session = mt.compile(path, target="cpu", shapes=shapes, cache=False).session("cpu", threads=THREADS)
+    peer = _peer(path)
+    error = _error(list(session.run(inputs).values()), peer.run(None, inputs))
+    ours, theirs = alternate(lambda: session.run(inputs), lambda: peer.run(None, inputs))
+    return Row(name, "latency", ours * 1e3, theirs * 1e3, "ms", f"max error {error:.1e}")
+
+
+def _error(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> float:
+    """Largest absolute error over the largest absolute value, over all outputs."""
+    return max(
+        float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30)) for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _one_op() -> Row:
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "y"], ["z"], name="add")],
+        "one_op",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [16]) for name in "xy"],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, [16])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    x, y = np.arange(16, dtype=np.float32), np.ones(16, np.float32)
+    session = mt.compile(model, target="cpu", cache=False).session("cpu", threads=THREADS)
+    peer = _peer(model.SerializeToString())
+    np.testing.assert_array_equal(session(x, y), peer.run(None, {"x": x, "y": y})[0])
+    ours, theirs = alternate(
+        lambda: session(x, y), lambda: peer.run(None, {"x": x, "y": y}), inner=2000, seconds=4
+    )
+    return Row("one Add of 16 floats", "call", ours * 1e6, theirs * 1e6, "us")
