@@ -9,7 +9,7 @@ from onnx import AttributeProto, NodeProto
 from torch_mlir import ir
 
 from ...errors import InvalidModelError
-from .checks import describe
+from .nodes import describe
 from .types import TypeTable
 from .weights import TensorReader
 

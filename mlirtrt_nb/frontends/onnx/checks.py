@@ -5,22 +5,18 @@ Models whose nodes are merely out of order are put in order; ONNX Runtime takes 
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, checker, defs
+from onnx import GraphProto, ModelProto, NodeProto, checker, defs
 
-from ...dialects.onnx.schemas import versions
 from ...errors import InvalidModelError
+from .nodes import describe, subgraphs
+from .scopes import Scope
 
-__all__ = ["AXIS_OPS", "check", "check_axis", "describe", "normalise"]
+__all__ = ["AXIS_OPS", "check", "check_axis", "normalise"]
 
-_GRAPH_KINDS: Final = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
-# Domains that an engine of this package can run, beside those with schemas.
-_RUNNABLE: Final = re.compile(r"com\.microsoft(\..+)?|com\.ms\.internal\.nhwc|ai\.onnx(\..+)?")
 # Ops whose attribute `axis` counts the axes of the first input: how many values past the last are allowed.
 _AXIS_NAMES: Final = (
     "ArgMax ArgMin Compress Concat Gather GatherElements Hardmax LayerNormalization LogSoftmax "
@@ -31,13 +27,6 @@ AXIS_OPS: Final = {"Flatten": 1} | dict.fromkeys(_AXIS_NAMES.split(), 0)
 _HARMLESS: Final = re.compile(r"Field 'shape' of '?type'? is required but missing|is required to be non-empty")
 _NO_NAMES: Final = ("", "?", "-1", "None")
 _MESSAGE_LENGTH: Final = 300
-
-
-def describe(node: NodeProto) -> str:
-    """The node in words: "node 'conv1' (Conv)"."""
-    name = node.name or next((o for o in node.output if o), "")
-    domain = f"{node.domain}." if node.domain not in ("", "ai.onnx") else ""
-    return f"node {name!r} ({domain}{node.op_type})"
 
 
 def normalise(model: ModelProto) -> ModelProto:
@@ -77,7 +66,7 @@ def check(model: ModelProto) -> None:
     """Raise InvalidModelError for a model that breaks ONNX's rules; put unordered nodes in order."""
     imports = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
     _check_imports(imports)
-    _Scope(model.graph, imports, None).check()
+    Scope(model.graph, imports, None).check()
     _run_checker(model)
 
 
@@ -103,7 +92,7 @@ def _fill_in(graph: GraphProto) -> None:
         if entry.type.HasField("tensor_type") and not entry.type.tensor_type.HasField("shape"):
             entry.type.tensor_type.shape.SetInParent()
     for node in graph.node:
-        for inner in _subgraphs(node):
+        for inner in subgraphs(node):
             _fill_in(inner)
 
 
@@ -139,167 +128,3 @@ def _check_imports(imports: dict[str, int]) -> None:
         )
     if imports.get("", 1) < 1:
         raise InvalidModelError(f"the model imports opset {imports['']}; opsets count from 1")
-
-
-class _Scope:
-    """One graph and the scopes around it."""
-
-    def __init__(self, graph: GraphProto, imports: dict[str, int], outer: _Scope | None) -> None:
-        self.graph = graph
-        self.imports = imports
-        self.outer = outer
-        self.known: set[str] = set()
-
-    def sees(self, name: str) -> bool:
-        scope: _Scope | None = self
-        while scope is not None:
-            if name in scope.known:
-                return True
-            scope = scope.outer
-        return False
-
-    def check(self) -> None:
-        graph = self.graph
-        producers = self._producers()
-        self.known = {entry.name for entry in graph.input}
-        self.known |= {tensor.name for tensor in graph.initializer}
-        self.known |= {sparse.values.name for sparse in graph.sparse_initializer}
-        if not self._walk(graph.node):
-            # Some node reads what a later one makes: order them, or say why that cannot be done.
-            ordered = self._ordered(producers)
-            del graph.node[:]
-            graph.node.extend(ordered)
-            self._walk(graph.node)
-        for entry in graph.output:
-            if not self.sees(entry.name):
-                raise self._dangling(f"graph {graph.name!r}", "output", entry.name)
-
-    def _producers(self) -> dict[str, int]:
-        producers: dict[str, int] = {}
-        given = {entry.name for entry in self.graph.input} | {t.name for t in self.graph.initializer}
-        for index, node in enumerate(self.graph.node):
-            for name in node.output:
-                if not name:
-                    continue
-                if name in producers or name in given:
-                    other = (
-                        describe(self.graph.node[producers[name]])
-                        if name in producers
-                        else "an input or initializer"
-                    )
-                    raise InvalidModelError(
-                        f"the tensor {name!r} is written twice: by {other} and by {describe(node)}",
-                        hint="every output of a node needs a name of its own",
-                    )
-                producers[name] = index
-        return producers
-
-    def _walk(self, nodes: Sequence[NodeProto]) -> bool:
-        """Check each node and its subgraphs; False at the first that reads what is not made yet."""
-        for node in nodes:
-            if any(name and not self.sees(name) for name in node.input):
-                return False
-            graphs = list(_subgraphs(node))
-            if graphs and any(not self.sees(name) for name in _free_names(node)):
-                return False
-            self._check_op(node)
-            for graph in graphs:
-                _Scope(graph, self.imports, self).check()
-            self.known.update(node.output)
-        return True
-
-    def _ordered(self, producers: dict[str, int]) -> list[NodeProto]:
-        nodes = list(self.graph.node)
-        given = {entry.name for entry in self.graph.input} | {t.name for t in self.graph.initializer}
-        given |= {sparse.values.name for sparse in self.graph.sparse_initializer}
-        waits: list[int] = [0] * len(nodes)
-        readers: dict[int, list[int]] = {}
-        for index, node in enumerate(nodes):
-            for name in {*node.input, *_free_names(node)}:
-                if name in producers:
-                    waits[index] += 1
-                    readers.setdefault(producers[name], []).append(index)
-                elif name and name not in given and not (self.outer and self.outer.sees(name)):
-                    raise self._dangling(describe(node), "input", name, producers)
-        order = [index for index, count in enumerate(waits) if not count]
-        for index in order:  # grows while it is walked
-            for reader in readers.get(index, ()):
-                waits[reader] -= 1
-                if not waits[reader]:
-                    order.append(reader)
-        if len(order) < len(nodes):
-            stuck = [describe(nodes[i]) for i, count in enumerate(waits) if count]
-            shown = ", ".join(stuck[:4]) + (f" and {len(stuck) - 4} more" if len(stuck) > 4 else "")
-            raise InvalidModelError(f"the graph {self.graph.name!r} has a cycle through or before {shown}")
-        return [nodes[index] for index in order]
-
-    def _dangling(self, reader: str, what: str, name: str, more: Iterable[str] = ()) -> InvalidModelError:
-        names = {*self.known, *more}
-        scope = self.outer
-        while scope is not None:
-            names |= scope.known
-            scope = scope.outer
-        near = difflib.get_close_matches(name, sorted(names), 3, 0.6)
-        return InvalidModelError(
-            f"the {what} {name!r} of {reader} is written by no node and is no input or initializer",
-            hint=f"near names: {', '.join(map(repr, near))}" if near else None,
-        )
-
-    def _check_op(self, node: NodeProto) -> None:
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        key = (domain, node.op_type)
-        version = self.imports.get(domain)
-        if version is None and (domain or self.imports):
-            raise InvalidModelError(
-                f"{describe(node)} is of domain {domain or 'ai.onnx'!r}, of which the model imports no version",
-                hint=_near_domain(domain, self.imports),
-            )
-        schemas = versions().get(key)
-        if schemas is not None:
-            if version is not None and schemas[0].since_version > version:
-                raise InvalidModelError(
-                    f"{describe(node)} needs opset {schemas[0].since_version}, the model imports {version}",
-                    hint="export the model again, or convert it with onnx.version_converter",
-                )
-            return
-        if not domain or any(known == domain for known, _ in versions()):
-            names = [kind for known, kind in versions() if known == domain]
-            near = difflib.get_close_matches(node.op_type, names, 3, 0.5)
-            raise InvalidModelError(
-                f"ONNX has no op {node.op_type!r}" + (f" in domain {domain!r}" if domain else ""),
-                where=describe(node),
-                hint=f"near names: {', '.join(near)}" if near else None,
-            )
-        if not _RUNNABLE.fullmatch(domain):
-            raise InvalidModelError(
-                f"nothing here can run ops of domain {domain!r}",
-                where=describe(node),
-                hint=_near_domain(domain, ["ai.onnx", "ai.onnx.ml", "com.microsoft"])
-                or "give the op as a local function of the model, or replace it by standard ops",
-            )
-
-
-def _near_domain(domain: str, known: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(domain, [k for k in known if k], 1, 0.7)
-    return f"near name: {near[0]!r}" if near else None
-
-
-def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    for attribute in node.attribute:
-        if attribute.type in _GRAPH_KINDS:
-            if attribute.HasField("g"):
-                yield attribute.g
-            yield from attribute.graphs
-
-
-def _free_names(node: NodeProto) -> set[str]:
-    """The names that the node's subgraphs read from outside."""
-    free: set[str] = set()
-    for graph in _subgraphs(node):
-        bound = {entry.name for entry in graph.input} | {tensor.name for tensor in graph.initializer}
-        bound |= {sparse.values.name for sparse in graph.sparse_initializer}
-        bound |= {name for inner in graph.node for name in inner.output}
-        read = {name for inner in graph.node for name in (*inner.input, *_free_names(inner))}
-        read |= {entry.name for entry in graph.output}
-        free |= read - bound
-    return free - {""}

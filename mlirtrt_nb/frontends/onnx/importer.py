@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, defs
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 from torch_mlir import ir
 from torch_mlir.dialects import builtin, func
 
-from ...dialects.onnx.schemas import attribute_defaults, op_name
 from ...errors import InvalidModelError
 from ...ir.constants import attribute_of
-from ...ir.context import definition
-from ...ir.opdef import VARIADIC_SLOTS, OpDef
+from ...ir.opdef import VARIADIC_SLOTS
 from .attributes import AttributeMaker, constant_array
-from .checks import AXIS_OPS, check_axis, describe
+from .checks import AXIS_OPS, check_axis
 from .loops import argument_types
+from .nodes import describe, read_names
+from .op_forms import OpForm, form_of
 from .types import TypeTable
 from .weights import TensorReader
 
@@ -33,42 +31,6 @@ _INVENTED = "unk__"  # how ONNX's inference names dimensions that it knows nothi
 # Variadic ops whose inputs may be taken in groups, as one op holds at most VARIADIC_SLOTS.
 _SPLITTABLE = frozenset({"Concat", "Sum", "Max", "Min"})
 _PYTHON_KINDS = {int: AttributeProto.INT, float: AttributeProto.FLOAT, str: AttributeProto.STRING}
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """What the importer needs of an OpDef, worked out once per op and version."""
-
-    name: str
-    op: OpDef
-    fixed_operands: int
-    variadic_operands: bool
-    fixed_results: int
-    variadic_results: bool
-    regions: dict[str, int]
-    defaults: dict[str, Any]  # attributes whose default depends on the version
-    implied: dict[str, Any]  # attributes whose default the dialect declares
-
-
-@cache
-def _shape_of(domain: str, op_type: str, version: int) -> _Shape:
-    name = op_name(domain, op_type) or "onnx.custom"
-    op = definition(name)
-    assert op is not None
-    defaults: dict[str, Any] = {}
-    if name != "onnx.custom":
-        defaults = attribute_defaults(defs.get_schema(op_type, version, domain))
-    return _Shape(
-        name,
-        op,
-        sum(not o.variadic for o in op.operands),
-        any(o.variadic for o in op.operands),
-        sum(not r.variadic for r in op.results),
-        any(r.variadic for r in op.results),
-        {region.name: index for index, region in enumerate(op.regions)},
-        defaults,
-        {a.name: a.default for a in op.attrs if a.default is not None},
-    )
 
 
 class Importer:
@@ -129,7 +91,7 @@ class Importer:
         entries = chain(graph.input, graph.value_info, graph.output)
         self._type_scopes.append({entry.name: entry.type for entry in entries})
         self._scopes.append({})
-        self._read.append(set(_read_names(graph)))
+        self._read.append(set(read_names(graph)))
 
     def _pop(self) -> None:
         self._read.pop()
@@ -199,60 +161,60 @@ class Importer:
             return
         if node.op_type in _SPLITTABLE and len(node.input) > VARIADIC_SLOTS and not domain:
             node = self._split(node)
-        shape = _shape_of(domain, node.op_type, self._imports.get(domain, 1))
+        form = form_of(domain, node.op_type, self._imports.get(domain, 1))
         attributes: dict[str, ir.Attribute] = {}
-        operands = self._operands(node, shape, attributes)
-        results = self._results(node, shape, attributes)
-        graphs = self._attribute_protos(node, shape, attributes)
-        if shape.name == "onnx.custom":
+        operands = self._operands(node, form, attributes)
+        results = self._results(node, form, attributes)
+        graphs = self._attribute_protos(node, form, attributes)
+        if form.name == "onnx.custom":
             attributes["domain"] = ir.StringAttr.get(domain)
             attributes["op_type"] = ir.StringAttr.get(node.op_type)
         made = ir.Operation.create(
-            shape.name,
+            form.name,
             results,
             operands,
             attributes,
-            regions=len(shape.regions),
+            regions=len(form.regions),
             loc=ir.Location.name(self._unique(label)),
         )
         for name, graph in graphs:
-            self._region(made, name, graph, shape)
+            self._region(made, name, graph, form)
         scope = self._scopes[-1]
         for name, value in zip(node.output, made.results, strict=False):
             if name:
                 scope[name] = value
 
-    def _operands(self, node: NodeProto, shape: _Shape, attributes: dict[str, ir.Attribute]) -> list[ir.Value]:
+    def _operands(self, node: NodeProto, form: OpForm, attributes: dict[str, ir.Attribute]) -> list[ir.Value]:
         operands = [self._value(name) for name in node.input]
-        missing = shape.fixed_operands - len(operands)
+        missing = form.fixed_operands - len(operands)
         if missing > 0:
             operands += [self._novalue()] * missing
         if node.op_type in AXIS_OPS and operands and isinstance(operands[0].type, ir.RankedTensorType):
             check_axis(node, operands[0].type.rank)
-        if shape.variadic_operands:
-            attributes["operandSegmentSizes"] = self._segment_sizes(node, shape.fixed_operands, len(operands))
+        if form.variadic_operands:
+            attributes["operandSegmentSizes"] = self._segment_sizes(node, form.fixed_operands, len(operands))
         elif missing < 0:
             raise InvalidModelError(
-                f"{describe(node)} has {len(operands)} inputs; the op takes at most {shape.fixed_operands}"
+                f"{describe(node)} has {len(operands)} inputs; the op takes at most {form.fixed_operands}"
             )
         return operands
 
-    def _results(self, node: NodeProto, shape: _Shape, attributes: dict[str, ir.Attribute]) -> list[ir.Type]:
+    def _results(self, node: NodeProto, form: OpForm, attributes: dict[str, ir.Attribute]) -> list[ir.Type]:
         known = self._type_scopes[-1]
         none, of = self._types.none, self._types.of
         results = [of(known.get(name)) if name else none for name in node.output]
-        if not shape.variadic_results and shape.name not in _ALL_RESULTS:
+        if not form.variadic_results and form.name not in _ALL_RESULTS:
             # An optional output that nobody reads counts as absent: a Dropout's mask, a MaxPool's indices.
             read = self._read[-1]
             results[1:] = [t if n in read else none for t, n in zip(results[1:], node.output[1:], strict=True)]
-        missing = shape.fixed_results - len(results)
+        missing = form.fixed_results - len(results)
         if missing > 0:
             results += [none] * missing
-        if shape.variadic_results:
-            attributes["resultSegmentSizes"] = self._segment_sizes(node, shape.fixed_results, len(results))
+        if form.variadic_results:
+            attributes["resultSegmentSizes"] = self._segment_sizes(node, form.fixed_results, len(results))
         elif missing < 0:
             raise InvalidModelError(
-                f"{describe(node)} has {len(results)} outputs; the op gives at most {shape.fixed_results}"
+                f"{describe(node)} has {len(results)} outputs; the op gives at most {form.fixed_results}"
             )
         return results
 
@@ -284,7 +246,7 @@ class Importer:
         return short
 
     def _attribute_protos(
-        self, node: NodeProto, shape: _Shape, attributes: dict[str, ir.Attribute]
+        self, node: NodeProto, form: OpForm, attributes: dict[str, ir.Attribute]
     ) -> list[tuple[str, GraphProto]]:
         """Fill `attributes` from the node; return its subgraphs by attribute name."""
         graphs: list[tuple[str, GraphProto]] = []
@@ -293,14 +255,14 @@ class Importer:
             given.add(proto.name)
             attribute = self._attributes.plain(proto)
             if attribute is None:
-                if proto.type == _GRAPH and proto.name in shape.regions:
+                if proto.type == _GRAPH and proto.name in form.regions:
                     graphs.append((proto.name, proto.g))
                     continue
                 attribute = self._other_attribute(node, proto)
-            elif proto.name in shape.implied and _value(attribute) == shape.implied[proto.name]:
+            elif proto.name in form.implied and _value(attribute) == form.implied[proto.name]:
                 continue
             attributes[proto.name] = attribute
-        for name, value in shape.defaults.items():
+        for name, value in form.defaults.items():
             if name not in given:
                 kind = _PYTHON_KINDS[type(value)]
                 attributes[name] = self._attributes.of_value(kind, value)
@@ -320,10 +282,10 @@ class Importer:
             f"{describe(node)}: attribute {proto.name!r} holds a {kind}, which this op cannot have here"
         )
 
-    def _region(self, made: ir.Operation, name: str, graph: GraphProto, shape: _Shape) -> None:
+    def _region(self, made: ir.Operation, name: str, graph: GraphProto, form: OpForm) -> None:
         self._push(graph)
         types = argument_types(made, name, [self._types.of(entry.type) for entry in graph.input])
-        block = made.regions[shape.regions[name]].blocks.append(
+        block = made.regions[form.regions[name]].blocks.append(
             *types, arg_locs=[ir.Location.name(entry.name) for entry in graph.input]
         )
         for entry, argument in zip(graph.input, block.arguments, strict=True):
@@ -341,16 +303,6 @@ _STRING = 8  # TensorProto.STRING
 
 def _value(attribute: Any) -> Any:
     return attribute.value if hasattr(attribute, "value") else list(attribute)
-
-
-def _read_names(graph: GraphProto) -> Iterator[str]:
-    """Every name that the graph, or a graph in it, reads."""
-    for node in graph.node:
-        yield from node.input
-        for attribute in node.attribute:
-            if attribute.type == _GRAPH:
-                yield from _read_names(attribute.g)
-    yield from (entry.name for entry in graph.output)
 
 
 def _value_attributes(entry: ValueInfoProto) -> ir.DictAttr:
