@@ -17,8 +17,8 @@ from .parsed import Argument, Parsed
 from .tokens import BLANK, BRACKETED, SYMBOL, unquote
 
 if TYPE_CHECKING:
+    from .emit import Emitter
     from .printed import Printed
-    from .translate import Translator
 
 __all__ = ["Directive", "directive", "register_directive"]
 
@@ -29,7 +29,7 @@ _Arguments = Sequence[f.Element]
 class Directive:
     """How a `custom<...>` is read and written."""
 
-    read: Callable[[Translator, Parsed, _Arguments], None]
+    read: Callable[[Emitter, Parsed, _Arguments], None]
     write: Callable[[Printed, _Arguments], str]
 
 
@@ -38,7 +38,7 @@ _DIRECTIVES: dict[str, Directive] = {}
 
 def register_directive(
     name: str,
-    read: Callable[[Translator, Parsed, _Arguments], None],
+    read: Callable[[Emitter, Parsed, _Arguments], None],
     write: Callable[[Printed, _Arguments], str],
 ) -> None:
     """Make `custom<name>` known to formats."""
@@ -61,7 +61,7 @@ _INTEGERS = rf"(?:(?:-?\d++|\?)(?:{BLANK},{BLANK}(?:-?\d++|\?))*+)?+"
 def _index_array(width: str) -> Directive:
     dynamic = str(-(2 ** (int(width[1:]) - 1)))
 
-    def read(reader: Translator, parsed: Parsed, arguments: _Arguments) -> None:
+    def read(reader: Emitter, parsed: Parsed, arguments: _Arguments) -> None:
         (slot,) = arguments
         assert isinstance(slot, f.AttrSlot)
         text = clean(reader.take(_INTEGERS, "integers")).replace("?", dynamic)
@@ -84,7 +84,7 @@ _DIRECTIVES["StaticIndexI64Array"] = _index_array("i64")
 # %i = %lower to %upper step %step init(%a = %x, ...) -> (types) { ... }
 
 
-def _read_for(reader: Translator, parsed: Parsed, arguments: _Arguments) -> None:
+def _read_for(reader: Emitter, parsed: Parsed, arguments: _Arguments) -> None:
     lower, upper, step, init, results, region = arguments
     assert isinstance(lower, f.Operands) and isinstance(upper, f.Operands) and isinstance(step, f.Operands)
     assert isinstance(init, f.Operands) and isinstance(results, f.Types) and isinstance(region, f.RegionSlot)
@@ -114,7 +114,7 @@ def pattern_word(word: str) -> str:
     return rf"{word}\b" if word.isalpha() else re.escape(word)
 
 
-def _read_carried(reader: Translator) -> list[tuple[Argument, str]]:
+def _read_carried(reader: Emitter) -> list[tuple[Argument, str]]:
     """`init(%a = %x, %b = %y)`, or nothing."""
     carried: list[tuple[Argument, str]] = []
     if not reader.accept(r"init\b"):
@@ -149,7 +149,7 @@ _DIRECTIVES["For"] = Directive(_read_for, _write_for)
 # arguments are those of the region that follows.
 
 
-def _read_signature(reader: Translator, parsed: Parsed, arguments: _Arguments) -> None:
+def _read_signature(reader: Emitter, parsed: Parsed, arguments: _Arguments) -> None:
     name = reader.take(SYMBOL, "the program's name, as in @main")
     parsed.attributes["sym_name"] = f'"{name[1:]}"' if name[1] != '"' else name[1:]
     reader.take(r"\(", "'('")
@@ -181,7 +181,7 @@ def _read_signature(reader: Translator, parsed: Parsed, arguments: _Arguments) -
     parsed.arguments = inputs
 
 
-def _read_attributes(reader: Translator) -> str:
+def _read_attributes(reader: Emitter) -> str:
     if not reader.sees(r"\{"):
         return "{}"
     position = reader.position

@@ -44,6 +44,10 @@ class Emitter(Reader):
         # The end of the last text that was not copied: what follows on its line has moved.
         self._moved_from = 0
 
+    def region(self, parsed: Parsed, index: int) -> None:
+        """Read a region of `parsed`; the ones before it must have been."""
+        raise Problem("a region cannot stand here", self.position)
+
     def copy(self, start: int, end: int) -> None:
         """Write the user's text as it is."""
         if start < end:
@@ -157,6 +161,14 @@ class Emitter(Reader):
             sizes = self.meanings.sizes(op, counts, parsed.position, of_results=True)
             added.append(f"{SEGMENTS[1]} = {sizes}")
         return f"{attributes[:-1]}, {', '.join(added)}}}" if attributes else f" {{{', '.join(added)}}}"
+
+    def without_regions(self, parsed: Parsed) -> tuple[str, list[str]]:
+        """A whole op in generic form, whose regions, if it has any, are empty; and its results' types."""
+        tail, results = self.tail(parsed)
+        empty = parsed.syntax.op.regions
+        regions = f" ({', '.join('{}' for _ in empty)})" if empty else ""
+        head = f'"{parsed.syntax.name}"({", ".join(parsed.values)}){parsed.successors}{regions}'
+        return head + tail, results
 
     def remember(self, names: list[tuple[str, int]], types: list[str]) -> None:
         """Note the types of the values that an op defines."""

@@ -14,11 +14,11 @@ from .attributes import Problem, clean, to_generic
 from .parsed import Parsed
 from .slots import normalise
 from .syntax import Syntax
-from .tokens import IDENT, types_of
+from .tokens import IDENT, STRING, types_of
 
 __all__ = ["Meanings"]
 
-_HANDLE = re.compile(r'dense_resource<(?:"(?:[^"\\]|\\.)*"|[^>"]*)>')
+_CONTENTS = re.compile(rf"\b(?:dense|dense_resource)<(?:{STRING}|[^<>\"]*)>")
 _ALIAS = re.compile(rf"([!#])({IDENT})", re.ASCII)
 
 
@@ -58,6 +58,7 @@ class Meanings:
         self.aliases: dict[str, str] = {}
         self.segments: dict[str, str] = {}
         self._types: dict[str, list[str]] = {"": []}
+        self._attributes: dict[str, ir.Attribute] = {}
         self._mlir_types: dict[str, ir.Type] = {}
         self._dictionaries: dict[tuple[str, str], dict[str, str | None]] = {}
         self._inferred: dict[tuple[str, str, str], list[str]] = {}
@@ -98,9 +99,16 @@ class Meanings:
         return found
 
     def attribute(self, text: str) -> ir.Attribute:
-        """The attribute that MLIR makes of `text`; of a weight, one that has its type."""
-        # Each parse makes the handles it reads its own, so that the module's would get another name.
-        return ir.Attribute.parse(_HANDLE.sub("dense_resource<typed>", self.expand(text)))
+        """The attribute that MLIR makes of `text`; of a constant, one that has its type but not its contents.
+
+        Contents can be large, and no type depends on them; reading a weight's handle would make it known to
+        MLIR before the module is, which would then get another name for it.
+        """
+        text = _CONTENTS.sub("dense_resource<typed>", text)
+        found = self._attributes.get(text)
+        if found is None:
+            found = self._attributes[text] = ir.Attribute.parse(self.expand(text))
+        return found
 
     def infer(self, parsed: Parsed, attributes: str) -> list[str]:
         """The result types that the op's definition infers. `attributes` is the text that stands for them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..opdef import Attr, OpDef
@@ -33,11 +34,11 @@ from .tokens import (
 )
 
 if TYPE_CHECKING:
-    from .translate import Translator
+    from .emit import Emitter
 
 __all__ = ["Step", "compile_reader"]
 
-Step = Callable[["Translator", Parsed], None]
+Step = Callable[["Emitter", Parsed], None]
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,13 @@ class _Piece:
 
     source: str
     expected: str
-    store: Callable[[Translator, Parsed, str, int], None] | None = None
+    store: Callable[[Emitter, Parsed, str, int], None] | None = None
     deep: Callable[[str, int], int] | None = None
+
+    @cached_property
+    def match(self) -> Callable[[str, int], re.Match[str] | None]:
+        """Matches the element at a position."""
+        return re.compile(self.source, re.ASCII).match
 
 
 def compile_reader(op: OpDef) -> Step:
@@ -73,7 +79,7 @@ def _compile(op: OpDef, elements: Sequence[f.Element]) -> Step:
     if len(steps) == 1:
         return steps[0]
 
-    def read(reader: Translator, parsed: Parsed) -> None:
+    def read(reader: Emitter, parsed: Parsed) -> None:
         for step in steps:
             step(reader, parsed)
 
@@ -90,7 +96,7 @@ def _run(pieces: tuple[_Piece, ...]) -> Step:
     match = re.compile("".join(piece.source for piece in pieces), re.ASCII).match
     stores = [(n, piece.store) for n, piece in enumerate(pieces, 1) if piece.store]
 
-    def read(reader: Translator, parsed: Parsed) -> None:
+    def read(reader: Emitter, parsed: Parsed) -> None:
         found = match(reader.text, reader.position)
         if found is None:
             for piece in pieces:
@@ -105,9 +111,9 @@ def _run(pieces: tuple[_Piece, ...]) -> Step:
     return read
 
 
-def _read_piece(piece: _Piece, reader: Translator, parsed: Parsed) -> None:
+def _read_piece(piece: _Piece, reader: Emitter, parsed: Parsed) -> None:
     text, start = reader.text, reader.position
-    found = re.compile(piece.source, re.ASCII).match(text, start)
+    found = piece.match(text, start)
     if found is not None and (piece.deep is None or found.group(1)):
         if piece.store and found.group(1) is not None:
             piece.store(reader, parsed, found.group(1), found.start(1))
@@ -147,14 +153,14 @@ def _operands(op: OpDef, indices: tuple[int, ...]) -> _Piece:
     if len(indices) == 1:
         (index,) = indices
 
-        def store_one(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
+        def store_one(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
             parsed.operands[index] = values_of(text)
 
         if not op.operands[index].variadic:
             return _Piece(f"{BLANK}({VALUE})", f"the value {op.operands[index].name}", store_one)
         return _Piece(f"{BLANK}({VALUE_LIST})?+", "values", store_one)
 
-    def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
+    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
         parsed.set_operands(values_of(text), position)
 
     return _Piece(f"{BLANK}({VALUE_LIST})?+", "values", store)
@@ -164,7 +170,7 @@ def _types(op: OpDef, of_results: bool, indices: tuple[int, ...]) -> _Piece:
     entries = op.results if of_results else op.operands
     single = len(indices) == 1 and not entries[indices[0]].variadic
 
-    def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
+    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
         types = reader.meanings.types(text, position)
         if of_results:
             parsed.set_result_types(indices, types, position)
@@ -186,7 +192,7 @@ _INPUTS = rf"\({BLANK}(?:{TYPE_LIST})?+{BLANK}\)"
 def _functional(inputs: f.Types, outputs: f.Types) -> _Piece:
     source = rf"{BLANK}({_INPUTS}{BLANK}->{BLANK}(?:{_INPUTS}|{TYPE}))"
 
-    def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
+    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
         end = balanced_end(text, 0)
         result = text[text.index("->", end) + 2 :].strip()
         if result.startswith("(") and balanced_end(result, 0) == len(result):
@@ -210,7 +216,7 @@ def _deep_function(text: str, position: int) -> int:
 
 
 def _attr_dict(op: OpDef, keyword: bool) -> _Piece:
-    def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
+    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
         parsed.attributes.update(reader.meanings.dictionary(parsed.syntax, text, position))
 
     def deep(text: str, position: int) -> int:
@@ -222,7 +228,7 @@ def _attr_dict(op: OpDef, keyword: bool) -> _Piece:
             start = word.end()
         return balanced_end(text, start) if text[start : start + 1] == "{" else position
 
-    def strip_keyword(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
+    def strip_keyword(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
         start = text.index("{")
         store(reader, parsed, text[start:], position + start)
 
@@ -232,19 +238,18 @@ def _attr_dict(op: OpDef, keyword: bool) -> _Piece:
 
 
 def _slot(op: OpDef, attr: Attr) -> _Piece:
-    def store(reader: Translator, parsed: Parsed, text: str, position: int) -> None:
+    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
         value = slot_to_generic(op, attr, text, position)
         if value is None or value != parsed.syntax.defaults.get(attr.name):
             parsed.attributes[attr.name] = value
 
+    expected = f"{attr.name} ({attr.kind})"
     source = slot_pattern(attr)
-    typed = attr.kind == "elements"
-    if source is not None:
-        return _Piece(f"{BLANK}({source})", f"{attr.name} ({attr.kind})", store)
-    # An expression that never matches: such an attribute always takes a scan.
-    return _Piece(
-        "((?!))", f"{attr.name} ({attr.kind})", store, lambda text, at: deep_end(text, at, typed=typed)
-    )
+    if source is None:
+        # An expression that never matches: such an attribute always takes a scan.
+        return _Piece("((?!))", expected, store, lambda text, at: deep_end(text, at, typed=False))
+    deep = (lambda text, at: deep_end(text, at, typed=True)) if attr.kind == "elements" else None
+    return _Piece(f"{BLANK}({source})", expected, store, deep)
 
 
 def _step(op: OpDef, element: f.Element) -> Step:
@@ -266,7 +271,7 @@ def _group(op: OpDef, group: f.Group) -> Step:
     otherwise_present = _present(op, group.otherwise) if group.otherwise else None
     otherwise = _compile(op, group.otherwise)
 
-    def read(reader: Translator, parsed: Parsed) -> None:
+    def read(reader: Emitter, parsed: Parsed) -> None:
         if present(reader.text, reader.position):
             then(reader, parsed)
         elif otherwise_present is not None and otherwise_present(reader.text, reader.position):
@@ -288,7 +293,7 @@ def _present(op: OpDef, elements: Sequence[f.Element]) -> Callable[[str, int], o
     assert piece is not None, "an optional group begins with a literal, an operand, an attribute or a region"
     if piece.deep is not None:
         return lambda text, position: _is_deep(piece, text, skip_blank(text, position))
-    return re.compile(piece.source, re.ASCII).match
+    return piece.match
 
 
 def _is_deep(piece: _Piece, text: str, position: int) -> bool:

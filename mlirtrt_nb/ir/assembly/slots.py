@@ -9,7 +9,7 @@ from typing import Any
 from ..context import definitions
 from ..opdef import Attr, OpDef
 from .attributes import Problem, clean, enum_value, nearest, split_dict, to_generic
-from .tokens import BLANK, NUMBER, STRING, SYMBOL, unquote
+from .tokens import BLANK, NUMBER, STRING, SYMBOL, TYPE, unquote
 
 __all__ = ["SEGMENTS", "default_text", "normalise", "slot_pattern", "slot_to_generic", "slot_to_text"]
 
@@ -31,6 +31,8 @@ def slot_pattern(attr: Attr) -> str | None:
         return NUMBER
     if attr.kind in _ARRAYS:
         return r"(?:\[[^\[\]/]*+\]|array<[^<>/]*+>)"
+    if attr.kind == "elements":
+        return rf"(?:dense|dense_resource)<(?:{STRING}|[^<>\"/]++)>{BLANK}:{BLANK}{TYPE}"
     return {"i1": r"(?:true|false)\b", "str": STRING, "symbol": SYMBOL, "unit": ""}.get(attr.kind)
 
 

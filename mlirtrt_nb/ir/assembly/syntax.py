@@ -12,9 +12,9 @@ from ..opdef import Attr, DialectDef, OpDef
 from .slots import default_text
 
 if TYPE_CHECKING:
+    from .emit import Emitter
     from .parsed import Parsed
     from .printed import Printed
-    from .translate import Translator
 
 __all__ = ["Syntax", "dialect_names", "shown_names", "syntax_of"]
 
@@ -32,7 +32,7 @@ class Syntax:
         self.terminator = "terminator" in op.traits
 
     @cached_property
-    def read(self) -> Callable[[Translator, Parsed], None]:
+    def read(self) -> Callable[[Emitter, Parsed], None]:
         """Reads what follows the op's name."""
         from .read_op import compile_reader
 

@@ -305,17 +305,9 @@ class Translator(Emitter):
             tail, results = self.tail(parsed)
             text = f"{', {}' * (len(op.regions) - parsed.regions)}){tail}"
         else:
-            text, results = self._without_regions(parsed)
+            text, results = self.without_regions(parsed)
         self.remember(names, results)
         self.write(text + location + self.breaks(parsed.written_to, end), start, end)
-
-    def _without_regions(self, parsed: Parsed) -> tuple[str, list[str]]:
-        """A whole op in generic form, whose regions, if it has any, are empty; and its results' types."""
-        tail, results = self.tail(parsed)
-        empty = parsed.syntax.op.regions
-        regions = f" ({', '.join('{}' for _ in empty)})" if empty else ""
-        head = f'"{parsed.syntax.name}"({", ".join(parsed.values)}){parsed.successors}{regions}'
-        return head + tail, results
 
     # Lines that are one op each, which is most of a large module.
 
@@ -343,7 +335,8 @@ class Translator(Emitter):
                 results = names[0][0]
             elif types:
                 self.known[results] = types[0]
-            location = self.location(start, results, end)
+            if not results[1].isdigit():
+                location = self.location(start, results, end)
         self.out.write(template.fill(values) + location, start)
         self.position = self._moved_from = end
 
@@ -353,14 +346,14 @@ class Translator(Emitter):
         syntax = syntax_of(name)
         if syntax is None or ("{" in text and text.count("{") != text.count("}")) or "loc(" in text:
             return None
-        line = Translator(text, "", meanings=self.meanings)
+        line = Emitter(text, "", self.meanings)
         line.position = len(name)
         parsed = Parsed(syntax, 0)
         try:
             syntax.read(line, parsed)
             if parsed.regions or text[line.position :].strip():
                 return None
-            written, results = line._without_regions(parsed)
+            written, results = line.without_regions(parsed)
         except (Problem, Unbalanced):
             return None
         return None if line.looked_up else Template(written, results)
