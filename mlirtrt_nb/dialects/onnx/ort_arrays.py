@@ -33,7 +33,7 @@ def ort_value(array: np.ndarray) -> Any:
     """An OrtValue on the memory of `array`; only strided data and elements of less than a byte are copied."""
     import onnxruntime
 
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")  # ascontiguousarray would give a scalar an axis
     if array.dtype.kind in PLAIN_KINDS:
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
     kind = dtypes.by_numpy(array.dtype)

@@ -33,7 +33,8 @@ class Case:
     """One op with its inputs and what NumPy gives.
 
     `dynamic`: whether it also runs with every dimension unknown. `constant`: whether it also runs with all
-    operands but the first as constants. `slack` multiplies the tolerance.
+    operands but the first as constants. `fixed` are positions of operands whose type is always static.
+    `slack` multiplies the tolerance.
     """
 
     op: str
@@ -43,6 +44,7 @@ class Case:
     label: str = ""
     dynamic: bool = True
     constant: bool = True
+    fixed: tuple[int, ...] = ()
     slack: float = 1.0
 
     @property
@@ -68,6 +70,7 @@ def case(
     label: str = "",
     dynamic: bool = True,
     constant: bool = True,
+    fixed: tuple[int, ...] = (),
     slack: float = 1.0,
     **attrs: Any,
 ) -> Case:
@@ -81,7 +84,7 @@ def case(
         else np.asarray(operand)
         for operand in inputs
     )
-    return Case(op, given, tuple(np.asarray(x) for x in wanted), attrs, label, dynamic, constant, slack)
+    return Case(op, given, tuple(np.asarray(x) for x in wanted), attrs, label, dynamic, constant, fixed, slack)
 
 
 def tensor_type(array: np.ndarray, dynamic: bool = False) -> ir.RankedTensorType:
@@ -111,7 +114,8 @@ def run_case(case: Case, variant: str) -> None:
         results = [tensor_type(array, dynamic) for array in case.expected]
         return list(create(f"tensorrt.{case.op}", operands, attrs, results).results)
 
-    compare(run(body, given, case.expected, dynamic=dynamic), case.expected, case.slack)
+    got = run(body, given, case.expected, dynamic=dynamic, fixed=case.fixed)
+    compare(got, case.expected, case.slack)
 
 
 def constant(array: np.ndarray, weights: dict[str, np.ndarray]) -> ir.Value:
@@ -124,13 +128,19 @@ Body = Callable[[Sequence[ir.Value], dict[str, np.ndarray]], Sequence[ir.Value]]
 
 
 def build(
-    body: Body, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, dynamic: bool = False
+    body: Body,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    *,
+    dynamic: bool = False,
+    fixed: Sequence[int] = (),
 ) -> tuple[Engine, dict[str, np.ndarray]]:
     """An engine of a function whose body `body` writes, and its weights."""
     weights: dict[str, np.ndarray] = {}
     with CONTEXT, ir.Location.name("here"):
         module = builtin.ModuleOp()
-        kinds = [tensor_type(a, dynamic) for a in inputs], [tensor_type(a, dynamic) for a in outputs]
+        arguments = [tensor_type(a, dynamic and n not in fixed) for n, a in enumerate(inputs)]
+        kinds = arguments, [tensor_type(a, dynamic) for a in outputs]
         with ir.InsertionPoint(module.body):
             function = func.FuncOp("main", kinds)
         block = function.add_entry_block()
@@ -141,10 +151,15 @@ def build(
 
 
 def run(
-    body: Body, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], *, dynamic: bool = False
+    body: Body,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    *,
+    dynamic: bool = False,
+    fixed: Sequence[int] = (),
 ) -> list[np.ndarray]:
     """What the engine of a body gives for `inputs`; `outputs` tell types and shapes."""
-    engine, weights = build(body, inputs, outputs, dynamic=dynamic)
+    engine, weights = build(body, inputs, outputs, dynamic=dynamic, fixed=fixed)
     return OrtEngine(engine, weights, _SETTINGS).run(inputs)
 
 

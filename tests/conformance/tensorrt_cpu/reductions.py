@@ -27,14 +27,23 @@ def _reduce() -> list[Case]:
             y = integers(2, 4, low=-3, high=4, dtype=dtype)
             exact = reference(y.astype(np.float64), axis=1)
             attrs = {"reduceOperation": kind, "reduceAxes": [1]}
-            found.append(case("reduce", [y], np.trunc(exact).astype(dtype) if y.dtype.kind == "i" else exact.astype(dtype), **attrs))
+            found.append(
+                case(
+                    "reduce",
+                    [y],
+                    np.trunc(exact).astype(dtype) if y.dtype.kind == "i" else exact.astype(dtype),
+                    **attrs,
+                )
+            )
     empty = np.zeros((2, 0), np.float32)
     for kind, value in (("kSUM", 0), ("kPROD", 1)):
         expected = np.full(2, value, np.float32)
         found.append(case("reduce", [empty], expected, reduceOperation=kind, reduceAxes=[1], label="empty"))
     odd = np.array([[1, np.inf, -np.inf, 2], [np.inf, 1, 2, 3]], np.float32)
     with np.errstate(all="ignore"):
-        found.append(case("reduce", [odd], odd.sum(1), reduceOperation="kSUM", reduceAxes=[1], label="infinities"))
+        found.append(
+            case("reduce", [odd], odd.sum(1), reduceOperation="kSUM", reduceAxes=[1], label="infinities")
+        )
     return found
 
 
@@ -57,7 +66,9 @@ def _sorting() -> list[Case]:
         found.append(case("argmax", [x], _top(x, 1, 0, True), axis=0))
         found.append(case("argmin", [x], _top(x, 1, 1, False), axis=1))
     values, indices = _top(x, 3, 0, True)
-    found.append(case("top_k", [x], (values, indices.astype(I64)), k=3, axis=0, topkOperation="kMAX", label="i64"))
+    found.append(
+        case("top_k", [x], (values, indices.astype(I64)), k=3, axis=0, topkOperation="kMAX", label="i64")
+    )
     for dtype in (*FLOATS, np.int8, np.int32, I64, np.bool_):
         x = integers(3, 4, low=0, high=2, dtype=dtype)
         found.append(case("non_zero", [x], np.array(np.nonzero(x), np.int32)))
@@ -91,7 +102,9 @@ def _softmaxes() -> list[Case]:
     for dtype in FLOATS:
         x = uniform(2, 3, 4, dtype=dtype)
         for axis in (0, 1, 2):
-            found.append(case("softmax", [x], softmax(x, axis).astype(dtype), axis=axis, slack=2, label=f"axis{axis}"))
+            found.append(
+                case("softmax", [x], softmax(x, axis).astype(dtype), axis=axis, slack=2, label=f"axis{axis}")
+            )
     big = np.array([[1000.0, 1000.0, -1000.0]], np.float32)
     found.append(case("softmax", [big], np.array([[0.5, 0.5, 0]], np.float32), axis=1, label="large"))
     for dtype in (np.float32, np.float16):
@@ -106,18 +119,36 @@ def _softmaxes() -> list[Case]:
     padded = np.pad(x.astype(np.float64) ** 2, ((0, 0), (1, 1), (0, 0), (0, 0)))
     sums = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
     expected = x / (1.5 + 0.3 / 3 * sums) ** 0.75
-    found.append(case("lrn", [x], expected.astype(np.float32), windowSize=3, alpha=0.3, beta=0.75, k=1.5, slack=3))
+    found.append(
+        case("lrn", [x], expected.astype(np.float32), windowSize=3, alpha=0.3, beta=0.75, k=1.5, slack=3)
+    )
     return found
 
 
 def _normalizations() -> list[Case]:
     found = []
 
-    def normalization(label: str, dtype: type, shape: list[int], factors: list[int], axes: list[int], **attrs: int | float) -> None:
-        x, scale, bias = uniform(*shape, dtype=dtype), uniform(*factors, dtype=dtype), uniform(*factors, dtype=dtype)
+    def normalization(
+        label: str, dtype: type, shape: list[int], factors: list[int], axes: list[int], **attrs: int | float
+    ) -> None:
+        x, scale, bias = (
+            uniform(*shape, dtype=dtype),
+            uniform(*factors, dtype=dtype),
+            uniform(*factors, dtype=dtype),
+        )
         wide = _normalized(x, tuple(axes), attrs.get("eps", 1e-5))
         expected = wide * scale.astype(np.float64) + bias.astype(np.float64)
-        found.append(case("normalization", [x, scale, bias], expected.astype(dtype), axis=axes, label=label, slack=8, **attrs))
+        found.append(
+            case(
+                "normalization",
+                [x, scale, bias],
+                expected.astype(dtype),
+                axis=axes,
+                label=label,
+                slack=8,
+                **attrs,
+            )
+        )
 
     for dtype in FLOATS:
         normalization("layer", dtype, [2, 3, 8], [1, 1, 8], [2])
@@ -130,10 +161,29 @@ def _normalizations() -> list[Case]:
     grouped = _normalized(x.reshape(2, 3, 2, 3, 3), (2, 3, 4), 1e-5).reshape(x.shape)
     scale, bias = uniform(1, 6, 1, 1), uniform(1, 6, 1, 1)
     attrs = {"axis": [2, 3], "num_groups": 3}
-    found.append(case("normalization", [x, scale, bias], (grouped * scale + bias).astype(np.float32), label="group", slack=8, **attrs))
+    found.append(
+        case(
+            "normalization",
+            [x, scale, bias],
+            (grouped * scale + bias).astype(np.float32),
+            label="group",
+            slack=8,
+            **attrs,
+        )
+    )
     scale, bias = uniform(1, 3, 1, 1), uniform(1, 3, 1, 1)
     expected = grouped * np.repeat(scale, 2, 1) + np.repeat(bias, 2, 1)
-    found.append(case("normalization", [x, scale, bias], expected.astype(np.float32), label="per-group", slack=8, dynamic=False, **attrs))
+    found.append(
+        case(
+            "normalization",
+            [x, scale, bias],
+            expected.astype(np.float32),
+            label="per-group",
+            slack=8,
+            dynamic=False,
+            **attrs,
+        )
+    )
     return found
 
 

@@ -97,7 +97,9 @@ def _index(x: np.ndarray, axis: int, index: np.ndarray, mode: str) -> np.ndarray
     return np.take(x, index, axis)
 
 
-def sliced(x: np.ndarray, start: Any, size: Any, stride: Any, mode: str = "kDEFAULT", fill: Any = 0) -> np.ndarray:
+def sliced(
+    x: np.ndarray, start: Any, size: Any, stride: Any, mode: str = "kDEFAULT", fill: Any = 0
+) -> np.ndarray:
     """What tensorrt.slice gives."""
     out, inside = x, np.ones(tuple(size), bool)
     for axis, (first, count, step) in enumerate(zip(start, size, stride, strict=True)):
@@ -117,7 +119,12 @@ _PLAIN = (
     ([1, 0], [0, 5], [1, 1]),
     ([2, 0], [3, 5], [0, 1]),
 )
-_BEYOND = (([-2, 1], [7, 6], [1, 1]), ([-1, 6], [3, 4], [2, -3]), ([0, -4], [4, 12], [1, 1]), ([1, 1], [2, 2], [1, 1]))
+_BEYOND = (
+    ([-2, 1], [7, 6], [1, 1]),
+    ([-1, 6], [3, 4], [2, -3]),
+    ([0, -4], [4, 12], [1, 1]),
+    ([1, 1], [2, 2], [1, 1]),
+)
 
 
 def _slices() -> list[Case]:
@@ -130,7 +137,9 @@ def _slices() -> list[Case]:
         found.append(case("slice", [x], expected, label=label, **static))
         for dtype in (np.int32, I64):
             tensors = [np.array(v, dtype) for v in (start, size, stride)]
-            found.append(case("slice", [x, None, *tensors], expected, label=f"tensors{label}{np.dtype(dtype).name}"))
+            found.append(
+                case("slice", [x, None, *tensors], expected, label=f"tensors{label}{np.dtype(dtype).name}")
+            )
         del static["static_start"]
         inputs = [x, None, np.array(start, np.int32), None, None]
         found.append(case("slice", inputs, expected, label=f"start{label}", **static))
@@ -164,8 +173,12 @@ def _joins() -> list[Case]:
     permuted = np.broadcast_to(y.T[:, None, :], (3, 2, 4))
     found.append(case("broadcast", [y], permuted, broadcast_dims=[2, 0], dynamic=False, label="permuted"))
     shape = np.array([2, 4, 3], np.int32)
-    found.append(case("broadcast", [y, shape], np.broadcast_to(y[None], (2, 4, 3)), broadcast_dims=[1, 2], label="shape"))
-    found.append(case("broadcast", [np.float32(2)], np.full((2, 2), 2, np.float32), broadcast_dims=[], dynamic=False))
+    found.append(
+        case("broadcast", [y, shape], np.broadcast_to(y[None], (2, 4, 3)), broadcast_dims=[1, 2], label="shape")
+    )
+    found.append(
+        case("broadcast", [np.float32(2)], np.full((2, 2), 2, np.float32), broadcast_dims=[], dynamic=False)
+    )
     for dtype in (np.float32, np.float16, BF16, np.int8, np.int32, I64, np.bool_):
         parts = [integers(2, n, dtype=dtype) for n in (1, 3, 0)]
         found.append(case("concatenation", [parts], np.concatenate(parts, 1), axis=1))
@@ -181,7 +194,9 @@ def _joins() -> list[Case]:
     expected = z.copy()
     for n, length in enumerate(lengths):
         expected[n, :, :length] = z[n, :, :length][:, ::-1]
-    found.append(case("reverse_sequence", [z, lengths], expected, batchAxis=0, sequenceAxis=2, label="other-axes"))
+    found.append(
+        case("reverse_sequence", [z, lengths], expected, batchAxis=0, sequenceAxis=2, label="other-axes")
+    )
     return found
 
 
@@ -201,12 +216,16 @@ def _fills() -> list[Case]:
     for dtype in (np.float32, np.float16, BF16, np.int8, np.int32, I64, np.bool_):
         values = np.array([0, 1], dtype) if dtype is np.bool_ else np.array([2, 5], dtype)
         hit = indices[..., None] == np.arange(4)
-        found.append(case("one_hot", [indices, values, np.int32(4)], np.where(hit, values[1], values[0]), axis=-1))
+        found.append(
+            case("one_hot", [indices, values, np.int32(4)], np.where(hit, values[1], values[0]), axis=-1)
+        )
     values = np.array([0, 1], np.float32)
     for axis in (0, 1, -3):
         hit = np.moveaxis(indices[..., None] == np.arange(4), -1, axis)
         label = f"axis{axis}"
-        found.append(case("one_hot", [indices, values, np.int32(4)], hit.astype(np.float32), axis=axis, label=label))
+        found.append(
+            case("one_hot", [indices, values, np.int32(4)], hit.astype(np.float32), axis=axis, label=label)
+        )
     return found
 
 
