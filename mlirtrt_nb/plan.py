@@ -229,21 +229,21 @@ class Plan:
         return f"<Plan {self.name!r} for {', '.join(self.targets)}: {len(self.engine_values)} engines>"
 
     def __str__(self) -> str:
-        from .display import plan_text
+        from .display.plan import plan_text
 
         return plan_text(self)
 
     def _repr_html_(self) -> str:
-        from .display import plan_card
+        from .display.plan import plan_card
 
         return plan_card(self)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
+
 
 def _spec(signature: Signature) -> TensorSpec:
-    shape = signature.shape if signature.shape is not None else ("...",)
-    names = signature.dims
-    return TensorSpec(
-        signature.name,
-        tuple(names.get(n) if dim == -1 else dim for n, dim in enumerate(shape)),
-        signature.dtype,
-    )
+    if signature.shape is None:
+        return TensorSpec(signature.name, ("...",), signature.dtype)
+    dims = tuple(signature.dims.get(n) if dim < 0 else dim for n, dim in enumerate(signature.shape))
+    return TensorSpec(signature.name, dims, signature.dtype)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .errors import InvalidModelError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +98,50 @@ class Program:
 
         verify(self.module, self.text_source, self.source if self.text_source is not None else None)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write IR and weights to one file. It appears whole, or not at all. Raises InvalidModelError."""
+        from .container import PROGRAM, write
+        from .ir.bytecode import write_module
+
+        meta = {"name": self.name, "source": self.source, "text_source": self.text_source}
+        write(path, PROGRAM, meta, {"ir": write_module(self.module)}, self.weights)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Program:
+        """Open a saved Program by memory map; its weights are read when they are used.
+
+        Raises InvalidModelError: missing, damaged, truncated, or of another version.
+        """
+        from .container import PROGRAM, read
+
+        opened = read(path, PROGRAM)
+        if "ir" not in opened.sections:
+            raise InvalidModelError(f"{os.fspath(path)} holds no IR", hint="save the program again")
+        return _restored(opened.sections["ir"], opened.arrays, opened.meta)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .ir.bytecode import write_module
+
+        meta = {"name": self.name, "source": self.source, "text_source": self.text_source}
+        return _restored, (write_module(self.module), self.weights, meta)
+
+    def __repr__(self) -> str:
+        sides = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"<Program {self.name!r}: {' -> '.join(sides)}>"
+
+    def __str__(self) -> str:
+        from .display.program import program_text
+
+        return program_text(self)
+
+    def _repr_html_(self) -> str:
+        from .display.program import program_html
+
+        return program_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
+
     def clone(self) -> Program:
         """A copy whose IR can be changed; the context and the weight arrays are shared, not copied."""
         return Program(
@@ -104,3 +151,10 @@ class Program:
             source=self.source,
             text_source=self.text_source,
         )
+
+
+def _restored(ir: bytes | memoryview, weights: dict[str, np.ndarray], meta: dict[str, Any]) -> Program:
+    """A Program from a file or another process, in a context of its own."""
+    from .ir.bytecode import read_module
+
+    return Program(read_module(ir, InvalidModelError), dict(weights), **meta)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..engine.base import Engine
-from ..errors import OptionError, TargetError
+from ..errors import MissingDependencyError, OptionError, TargetError
 from .schedule import Schedule
 from .session import Executable, Session
 
@@ -61,7 +61,7 @@ def pick_device(plan: Plan) -> str:
 
     try:
         matching_target(plan, architecture())
-    except TargetError:
+    except (TargetError, MissingDependencyError):
         return "cpu"
     return "cuda"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..ir import dtypes
+from .device_array import device_array
 from .schedule import Range, Signature
 
 __all__ = ["InputChecker", "as_array", "spelled"]
@@ -39,7 +40,7 @@ class InputChecker:
             raise InputError(f"expected {len(self._checks)} inputs, got {len(values)}", hint=self._hint())
         arrays = [check(value) for check, value in zip(self._checks, values)]  # noqa: B905 - checked above
         if self._varying:
-            shapes = tuple([array.shape if type(array) is _ndarray else () for array in arrays])
+            shapes = tuple([getattr(array, "shape", ()) for array in arrays])
             if shapes != self._seen:
                 self._check_shapes(shapes)
                 self._seen = shapes
@@ -138,23 +139,32 @@ class _Check:
 
     def _slow(self, value: Any) -> Any:
         signature = self._signature
+        if self._device == "cuda" and self.dtype is not None:
+            found = device_array(value, f"input {signature.name!r}")
+            if found is not None:
+                self._check_fit(found.dtype, found.shape)
+                return found
         if self.dtype is None:  # a sequence, an optional or a map: its engine checks it
             return value
         array = as_array(value, f"input {signature.name!r}")
-        if array.dtype != self.dtype and not (self.dtype.kind == "O" and array.dtype.kind in "OUS"):
-            raise InputError(
-                f"input {signature.name!r} has dtype {array.dtype}, expected {self.dtype}",
-                hint=f"{signature.name}.astype({self.dtype.name!r})" if signature.name.isidentifier() else None,
-            )
-        if not self._fits(array.shape):
-            raise InputError(
-                f"input {signature.name!r} has shape {spelled(array.shape)}, "
-                f"expected {spelled(signature.shape, signature.dims)}"
-            )
+        self._check_fit(array.dtype, array.shape)
         if array.dtype.kind in "US":
             array = array.astype(object)
         # Not ascontiguousarray, which turns rank 0 into rank 1.
         return array if array.flags.c_contiguous else array.copy(order="C")
+
+    def _check_fit(self, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+        signature, wanted = self._signature, self.dtype
+        if wanted is not None and dtype != wanted and not (wanted.kind == "O" and dtype.kind in "OUS"):
+            raise InputError(
+                f"input {signature.name!r} has dtype {dtype}, expected {wanted}",
+                hint=f"{signature.name}.astype({wanted.name!r})" if signature.name.isidentifier() else None,
+            )
+        if not self._fits(shape):
+            raise InputError(
+                f"input {signature.name!r} has shape {spelled(shape)}, "
+                f"expected {spelled(signature.shape, signature.dims)}"
+            )
 
 
 def _dtype(spelling: str) -> np.dtype | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import InputError, MlirTrtError
 from ..ir import dtypes
+from .device_array import device_array
 from .inputs import InputChecker, as_array, spelled
 from .schedule import Schedule, Signature
 
@@ -188,7 +189,11 @@ class Session:
         return named
 
     def _buffer(self, side: str, name: str, value: Any) -> Any:
-        return as_array(value, f"{side} {name!r}") if side == "input" else _writable(value, name)
+        what = f"{side} {name!r}"
+        on_device = device_array(value, what) if self.device == "cuda" else None
+        if on_device is not None:
+            return on_device
+        return as_array(value, what) if side == "input" else _writable(value, name)
 
     def _prepare(self) -> Callable[[], list[Any]]:
         missing = [s.name for s in self.inputs if f"input {s.name}" not in self._bound]
@@ -202,7 +207,7 @@ class Session:
         outputs = [self._output(signature) for signature in self.outputs]
         return self._program.bound(inputs, outputs)
 
-    def _output(self, signature: Signature) -> np.ndarray | None:
+    def _output(self, signature: Signature) -> Any:
         static = signature.shape is not None and all(dim >= 0 for dim in signature.shape)
         array = self._bound.get(f"output {signature.name}")
         if signature.dtype.startswith("!"):
@@ -260,8 +265,12 @@ def _tuple_class(names: tuple[str, ...]) -> Any:
         if field[0].isdigit() or iskeyword(field):
             field = f"output_{field}"
         fields.append(f"{field}_{n}" if field in fields or hasattr(tuple, field) else field)
-    made: Any = namedtuple("Outputs", fields)  # type: ignore[misc]
-    made.__reduce__ = lambda self: (_rebuild, (names, tuple(self)))
+    made = namedtuple("Outputs", fields)  # type: ignore[misc]
+
+    def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
+        return _rebuild, (names, tuple(self))
+
+    made.__reduce__ = reduce  # type: ignore[method-assign,assignment]
     return made
 
 
