@@ -94,7 +94,7 @@ def table_of(
     """
     names = [name for name in (columns or list(frame.columns)) if name in frame.columns]
     shown = frame.head(limit)
-    styles = [_style(name, shown[name]) for name in names]
+    styles = [_style(name, shown[name], names) for name in names]
     cells = [[show(value) for value in shown[name]] for name, (_, show, _) in zip(names, styles, strict=True)]
     return Table(
         headers=tuple(header for header, _, _ in styles),
@@ -106,13 +106,15 @@ def table_of(
     )
 
 
-def _style(name: str, values: pd.Series) -> tuple[str, Callable[[Any], str], bool]:
+def _style(name: str, values: pd.Series, names: Sequence[str]) -> tuple[str, Callable[[Any], str], bool]:
     """Header, cell text, and whether the column is aligned right."""
     if name in _WHOLE:
         return name, _WHOLE[name], True
     for ending, show in _UNITS:
         if name.endswith(ending):
-            return name.removesuffix(ending).replace("_", " "), show, True
+            header = name.removesuffix(ending).replace("_", " ")
+            # `engine_bytes` beside `engine` would give two columns of one name.
+            return header if header not in names else f"{header} size", show, True
     header = name.replace("_", " ")
     if values.dtype.kind in "iu":
         return header, count, True

@@ -1,15 +1,14 @@
-"""The card of a LatencyReport: the metrics, under which conditions, and what makes them doubtful."""
+"""The card of a LatencyReport: trtexec's metrics, what makes them doubtful, and the conditions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from .card import Card, Note, Section, table_of
+from .card import Card, Note, Section, Table, table_of
 from .html import card_html
 from .text import card_text
-from .units import plural
+from .units import count, duration
 
 if TYPE_CHECKING:
     from ..reports.latency import LatencyReport
@@ -18,40 +17,42 @@ __all__ = ["latency_html", "latency_text"]
 
 
 def _card(report: LatencyReport) -> Card:
-    conditions = report.conditions
     facts = (
-        ("Throughput", f"{report.throughput:.4g} qps"),
-        ("Total Host Walltime", f"{report.walltime:.3g} s, {plural(report.queries, 'query')}"),
-        ("inputs", f"{conditions['inputs']}: {_shapes(conditions['shapes'])}"),
-        ("conditions", _conditions(report)),
+        ("throughput", f"{report.throughput:.4g} queries per second"),
+        ("measured", f"{count(report.queries)} queries in {duration(report.walltime)}"),
     )
-    notes = tuple(Note(text, "warn") for text in report.warnings)
-    sections = [Section("Times", table_of(_in_ms(report.df)))]
+    sections = [Section("Metrics", _metrics(report))]
     if len(report.layers):
-        sections.append(Section("Layers, slowest first", table_of(report.layers, limit=30, bar="percentage")))
+        columns = ("engine", "layer", "kind", "average_ms", "median_ms", "percentage", "sources")
+        sections.append(
+            Section("Layers, slowest first", table_of(report.layers, columns=columns, bar="percentage"))
+        )
+    conditions = tuple((name.replace("_", " "), _words(value)) for name, value in report.conditions.items())
+    sections.append(Section("Conditions", Table(("condition", "value"), conditions), open=False))
     return Card(
-        title=f"Latency of {conditions['session']}",
-        subtitle=f"on {conditions['device']}, measured on {conditions['timed_on']}",
+        title=f"Latency of {report.conditions.get('session', 'a session')}",
+        subtitle=f"measured on {report.conditions.get('device', 'this machine')}",
         facts=facts,
-        notes=notes,
+        notes=tuple(Note(text, "warn") for text in report.warnings),
         sections=tuple(sections),
     )
 
 
-def _in_ms(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns named so that the table shows them as times."""
-    return frame.rename(columns={name: f"{name}_ms" for name in frame.columns if name != "metric"})
+def _metrics(report: LatencyReport) -> Table:
+    """All times in ms, so that columns can be compared at a glance."""
+    names = list(report.df.columns[1:])
+    rows = [
+        (row[0], *(f"{value:.3f}" for value in row[1:])) for row in report.df.itertuples(index=False, name=None)
+    ]
+    return Table(("in ms", *names), tuple(rows), (False, *(True for _ in names)))
 
 
-def _shapes(shapes: dict[str, list[int] | None]) -> str:
-    return ", ".join(f"{name} {'x'.join(map(str, dims or ())) or 'scalar'}" for name, dims in shapes.items())
-
-
-def _conditions(report: LatencyReport) -> str:
-    shown = {
-        key: value for key, value in report.conditions.items() if key not in ("session", "shapes", "inputs")
-    }
-    return ", ".join(f"{key} {value}" for key, value in shown.items())
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_words(entry)}" for key, entry in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return "x".join(map(str, value))
+    return str(value)
 
 
 def latency_html(report: LatencyReport) -> str:
@@ -61,4 +62,4 @@ def latency_html(report: LatencyReport) -> str:
 
 def latency_text(report: LatencyReport) -> str:
     """The card as text."""
-    return card_text(_card(report), limit=20)
+    return card_text(_card(report))

@@ -10,9 +10,11 @@ from .text import card_text
 from .units import byte_size, plural
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..plan import Plan
 
-__all__ = ["plan_card", "plan_text"]
+__all__ = ["plan_card", "plan_text", "report_html", "report_text"]
 
 # Columns that fit beside each other; the DataFrames have more.
 _LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_bytes", "sources")
@@ -47,7 +49,7 @@ def _notes(plan: Plan) -> tuple[Note, ...]:
 
 
 def _sections(plan: Plan) -> tuple[Section, ...]:
-    fallbacks, memory, layers = plan.fallbacks, plan.memory, plan.layers
+    fallbacks, memory, layers = plan.fallbacks, plan.memory, _built_layers(plan)
     sections = [Section("Engines", table_of(plan.engines))]
     if len(fallbacks):
         sections.append(Section("Not taken by TensorRT", table_of(fallbacks)))
@@ -59,9 +61,44 @@ def _sections(plan: Plan) -> tuple[Section, ...]:
     return tuple(sections)
 
 
+def _built_layers(plan: Plan) -> pd.DataFrame:
+    """The layers of TensorRT's engines; those of ONNX Runtime only where there are no others."""
+    layers = plan.layers
+    built = layers[layers["target"] != "cpu"]
+    return built if len(built) else layers
+
+
 def plan_card(plan: Plan) -> str:
     """The card as HTML."""
     return card_html(_card(plan))
+
+
+def _report(plan: Plan) -> Card:
+    """Every table of the Plan, long."""
+    tables = (
+        ("Engines", plan.engines),
+        ("Not taken by TensorRT", plan.fallbacks),
+        ("Layers", _built_layers(plan)[list(_LAYER_COLUMNS)]),
+        ("Buffers", plan.memory),
+    )
+    return Card(
+        title=f"Report of {plan.name}",
+        subtitle=f"Plan for {', '.join(plan.targets)}",
+        notes=_notes(plan),
+        sections=tuple(
+            Section(f"{title} ({len(frame)})", table_of(frame, limit=200)) for title, frame in tables
+        ),
+    )
+
+
+def report_html(plan: Plan) -> str:
+    """Every table of the Plan as HTML, up to 200 rows of each."""
+    return card_html(_report(plan))
+
+
+def report_text(plan: Plan, *, limit: int = 40) -> str:
+    """Every table of the Plan as text."""
+    return card_text(_report(plan), limit=limit)
 
 
 def plan_text(plan: Plan, *, limit: int = 12) -> str:

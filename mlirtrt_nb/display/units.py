@@ -55,8 +55,8 @@ def count(value: Any) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """ "1 engine", "3 engines"; "y" becomes "ies"."""
+    """ "1 engine", "3 engines", "2 entries", "2 arrays"."""
     if number == 1:
         return f"1 {noun}"
-    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{count(number)} {many}"

@@ -44,7 +44,7 @@ class MlirMagics(Magics):
 
 
 def program_of_cell(cell: str, name: str | None = None) -> Program:
-    """The Program in a cell's text, verified. Errors count lines from the magic's line, as the notebook does."""
+    """The Program in a cell's text, verified. Errors count lines as the notebook does, from the magic's."""
     from ..frontends.text import from_mlir
 
     if not cell.strip():

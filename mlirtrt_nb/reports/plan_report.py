@@ -109,13 +109,20 @@ class PlanReport:
         return _frame(_SUMMARY, ({"fact": fact, "value": value} for fact, value in self._facts()))
 
     def __str__(self) -> str:
-        return str(self._plan)
+        from ..display.plan import report_text
+
+        return report_text(self._plan)
 
     def __repr__(self) -> str:
         return f"<PlanReport of {self._plan.name!r}: engines, layers, memory, fallbacks, timeline, summary>"
 
     def _repr_html_(self) -> str:
-        return self._plan._repr_html_()
+        from ..display.plan import report_html
+
+        return report_html(self._plan)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
 
     def _engine_row(self, engine: Any) -> dict[str, Any]:
         report = engine.report

@@ -74,7 +74,9 @@ def test_html_is_well_formed_and_has_no_script() -> None:
     page = Reader(card_html(CARD))
     assert page.stack == []
     assert not {"script", "link", "img", "iframe"} & set(page.tags)
-    assert not [attr for attr in page.attributes if attr[1].startswith("on") or attr[1] in ("id", "src", "href")]
+    assert not [
+        attr for attr in page.attributes if attr[1].startswith("on") or attr[1] in ("id", "src", "href")
+    ]
 
 
 def test_html_reads_without_styles() -> None:
@@ -86,7 +88,9 @@ def test_html_reads_without_styles() -> None:
 
 def test_tables_have_header_scopes() -> None:
     """A screen reader can name the row and the column of each cell."""
-    scopes = [value for tag, name, value in Reader(card_html(CARD)).attributes if (tag, name) == ("th", "scope")]
+    scopes = [
+        value for tag, name, value in Reader(card_html(CARD)).attributes if (tag, name) == ("th", "scope")
+    ]
     assert scopes.count("col") == len(FRAME.columns)
     assert scopes.count("row") == len(CARD.facts) + len(FRAME)
 

@@ -8,24 +8,24 @@ from pygments.token import Comment, Error, Keyword, Name, Number, String
 from mlirtrt_nb.display.lexer import MlirLexer
 from mlirtrt_nb.ir.context import definitions
 
-HARD = r'''
+HARD = r"""
 #profile = #tensorrt.shape_profile<min = [1, 3], opt = [1, 3], max = [4, 3]>
 !alias = tensor<?x3x0x4xf32, #plan.memory_space<host>>
 #map = affine_map<(d0, d1)[s0] -> (d0 mod 4, d1 floordiv 2 - s0)>
 #set = affine_set<(d0) : (d0 - 1 >= 0, d0 * 2 == 0)>
 module @"quoted \"name\" \0A" attributes {onnx.opset_import = {"" = 17 : i64, "ai.onnx.ml" = 3 : i64}} {
-  func.func private @main(%arg0: tensor<1x3x224x224xf32> {plan.name = "x"}) -> (tensor<*xf32>, tensor<[4]x4xi1>) {
+  func.func private @main(%arg0: tensor<1x3x224x224xf32> {plan.name = "x"}) -> (tensor<*xf32>, tensor<[4]xi1>) {
     %0:2 = "onnx.split"(%arg0, %c#1) <{axis = -1 : i64, s = [1.0e-5, 0x7FC00000 : f32, -2., 0xFF]}> : (!alias)
     %w = onnx.Constant {value = dense_resource<"conv1.w"> : tensor<64x3x7x7xf8E4M3FN>}
     %d = arith.constant dense<[[1, -2], [3, 4]]> : tensor<2x2xi4>
-    %1 = tensorrt.slice %arg0[0, 0][1, 1][1, 1] {mode = #tensorrt.slice_mode<kDEFAULT>} : tensor<4xf32> to !alias
+    %1 = tensorrt.slice %arg0[0, 0][1, 1][1, 1] {mode = #tensorrt.slice_mode<kDEFAULT>} : tensor<4xf32> to !a
     %2 = arith.cmpi slt, %a, %b : index
     cf.cond_br %2, ^bb1(%2 : i1), ^bb0
   ^bb1(%x: i1):  // pred: ^bb0
     %q = quant.qcast %arg0 : tensor<2x!quant.uniform<i8:f32:1, {0.1:-3, 2.0e+2}>>
     %t = "torch.aten.add"(%x) : (!torch.vtensor<[?,4],f32>) -> !torch.vtensor<[?,4],f32>
     %m = memref.alloc(%n) : memref<?x4xf32, strided<[?, 1], offset: ?>, 3>
-    plan.enqueue @trt_engines::@"back-bone" on %s0 ins(%in) outs(%f) workspace(%w) {a.b = unit, "we-ird" = 3 : ui8}
+    plan.enqueue @trt_engines::@"back-bone" on %s0 ins(%in) outs(%f) workspace(%w) {a.b = unit, "w-d" = 3 : ui8}
     return loc(fused<"pass">["a.py":1:2, callsite(unknown at "b")])
   }
 }
@@ -33,7 +33,7 @@ module @"quoted \"name\" \0A" attributes {onnx.opset_import = {"" = 17 : i64, "a
 {-#
   dialect_resources: { builtin: { w: "0x04000000AAAA" } }
 #-}
-'''
+"""
 
 
 def kinds(text: str) -> list[tuple[object, str]]:

@@ -62,3 +62,4 @@ def test_counts_and_plurals() -> None:
     assert plural(1, "engine") == "1 engine"
     assert plural(0, "engine") == "0 engines"
     assert plural(1240, "entry") == "1 240 entries"
+    assert plural(2, "array") == "2 arrays"
