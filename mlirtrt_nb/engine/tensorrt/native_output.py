@@ -86,7 +86,7 @@ class NativeOutput:
 
 def _flush() -> None:
     """Send what Python and the C library still hold in their buffers to where it belongs now."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).fflush(None)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):

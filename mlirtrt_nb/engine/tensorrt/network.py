@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from torch_mlir import ir
 
+from ...dialects.tensorrt.limits import MAX_RANK
 from ...errors import EngineBuildError
 from ...ir.builder import Op
 from ...ir.locations import sources_of
@@ -59,10 +61,25 @@ def encode_function(
     if len(function.regions[0].blocks) != 1:
         raise EngineBuildError("an engine function must be a single block")
     block = function.regions[0].blocks[0]
-    inputs = _add_inputs(scope, function, block)
+    with _refusals(log, "the engine's inputs"):
+        inputs = _add_inputs(scope, function, block)
     returned = walk.block(scope, block)
-    outputs = _mark_outputs(scope, function, returned, {binding.name for binding in inputs})
+    with _refusals(log, "the engine's outputs"):
+        outputs = _mark_outputs(scope, function, returned, {binding.name for binding in inputs})
     return Encoded(network, bank, inputs, outputs, scope.operations)
+
+
+@contextmanager
+def _refusals(log: BuildLog, place: str) -> Iterator[None]:
+    """Raise what the builder logs meanwhile as an error about `place`."""
+    errors = len(log.errors)
+    try:
+        yield
+    except EngineBuildError:
+        if len(log.errors) == errors:
+            raise
+    if len(log.errors) > errors:
+        raise EngineBuildError(refusal_text(log.errors[-1]), where=place)
 
 
 def where(operation: ir.Operation) -> str:
@@ -153,6 +170,8 @@ def _add_inputs(scope: Scope, function: ir.Operation, block: ir.Block) -> tuple[
     for argument, name in zip(block.arguments, names, strict=True):
         kind = ir.RankedTensorType(argument.type)
         dims = dims_of(kind)
+        if kind.rank > MAX_RANK:
+            raise EngineBuildError(f"input {name!r} has rank {kind.rank}; TensorRT takes at most {MAX_RANK}")
         scope.bind(argument, scope.made(scope.net.add_input(name, scope.dtype(kind.element_type), tuple(dims))))
         bindings.append(Binding(name, tuple(dims), str(kind.element_type)))
     return tuple(bindings)

@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from ....errors import EngineBuildError
 from ....ir.builder import Op
+from ....ir.constants import value_of
 from ..scope import Scope
 from .registry import encodes, member
 
@@ -60,30 +61,38 @@ def _check_forwarded(args: list[ir.Value], carried: list[ir.Value], op: Op) -> N
 def for_(s: Scope, op: Op) -> list[Any]:
     assert op.operation is not None
     block = op.operation.regions[0].blocks[0]
-    lower, upper, step = (s.input(op, name) for name in ("lowerBound", "upperBound", "step"))
-    count = _trip_count(s, lower, upper, step)
+    count = _trip_count(s, op)
     loop = s.made(s.net.add_loop())
     s.made(loop.add_trip_limit(count, s.trt.TripLimit.COUNT))
     inner = s.child(loop=loop)
-    number = s.made(loop.add_recurrence(lower))
-    number.set_input(
-        1, s.out(s.net.add_elementwise(number.get_output(0), step, s.trt.ElementWiseOperation.SUM))
-    )
-    inner.bind(block.arguments[0], number.get_output(0))
+    if any(True for _ in block.arguments[0].uses):
+        number = s.made(loop.add_recurrence(s.input(op, "lowerBound")))
+        following = s.net.add_elementwise(
+            number.get_output(0), s.input(op, "step"), s.trt.ElementWiseOperation.SUM
+        )
+        number.set_input(1, s.out(following))
+        inner.bind(block.arguments[0], number.get_output(0))
     carried = _recurrences(s, inner, loop, op.group("init"), list(block.arguments)[1:])
     yielded = Op.of(inner.encode_block(block)).group("results")
     return _outputs(s, inner, op, loop, carried, yielded, count)
 
 
-def _trip_count(s: Scope, lower: Any, upper: Any, step: Any) -> Any:
-    """ceil((upper - lower) / step), which is -floor((lower - upper) / step)."""
+def _trip_count(s: Scope, op: Op) -> Any:
+    """ceil((upper - lower) / step), which is -floor((lower - upper) / step); just upper from 0 by 1."""
+    upper = s.input(op, "upperBound")
+    if (_number(s, op, "lowerBound"), _number(s, op, "step")) == (0, 1):
+        return upper
     operations = s.trt.ElementWiseOperation
-    span = s.out(s.net.add_elementwise(lower, upper, operations.SUB))
-    floored = s.out(s.net.add_elementwise(span, step, operations.FLOOR_DIV))
-    zero = s.constant_tensor(
-        [], s.bank.integers([0], "i64" if floored.dtype == s.trt.DataType.INT64 else "i32")
-    )
+    span = s.out(s.net.add_elementwise(s.input(op, "lowerBound"), upper, operations.SUB))
+    floored = s.out(s.net.add_elementwise(span, s.input(op, "step"), operations.FLOOR_DIV))
+    zero = s.constant_tensor([], s.bank.integers([0], str(op.type("upperBound").element_type)))
     return s.out(s.net.add_elementwise(zero, floored, operations.SUB))
+
+
+def _number(s: Scope, op: Op, name: str) -> int | None:
+    """The operand's value where it is a constant."""
+    attribute = s.constant(op.operand(name))
+    return None if attribute is None else int(value_of(attribute, {}).item())
 
 
 def _recurrences(

@@ -122,6 +122,17 @@ def test_for_iterates_and_collects(kind: str) -> None:
     assert [b.shape for b in engine.outputs] == [(4,), (8, 4)]
 
 
+def test_for_gives_its_number() -> None:
+    """A for from 2 up to 9 by 3 uses its number; its bounds are run-time values."""
+
+    def body(args: Values) -> Values:
+        op = create("tensorrt.for", [*args[:3], [args[3]]], {}, [tensor("i32")])
+        region(op, 0, ["i32", "i32"], lambda a: yields(binary("kSUM", a[0], a[1], "i32")))
+        return op.results
+
+    assert len(build(["i32", "i32", "i32", "i32"], ["i32"], body).blob) > 0
+
+
 def test_assertion_is_kept() -> None:
     """An assertion on a shape becomes part of the network, and one that cannot hold refuses the build."""
 

@@ -180,6 +180,19 @@ def test_a_wrong_result_type_is_found_before_the_build() -> None:
         build_case(Case("activation", ["2x3xf32"], RELU, ["2x3xi32"]))
 
 
+def test_inputs_that_cannot_be() -> None:
+    """An input of too high a rank, of a type that TensorRT lacks, or of a name that it refuses, is said."""
+    shape = "x".join("1" * 9) + "xf32"
+    with pytest.raises(EngineBuildError, match="input 'arg0' has rank 9"):
+        build([shape], [shape], lambda a: [a[0]])
+    with pytest.raises(EngineBuildError, match="no element type f64"):
+        build(["2xf64"], ["2xf64"], lambda a: [a[0]])
+    long = f'[{{"plan.name" = "{"n" * 5000}"}}]'
+    with pytest.raises(EngineBuildError, match="exceeds the limit") as caught:
+        build(["2xf32"], ["2xf32"], lambda a: [relu(a[0], "2xf32")], arg_attrs=long)
+    assert caught.value.where == "the engine's inputs"
+
+
 def test_an_op_of_another_dialect_is_refused() -> None:
     """Only tensorrt ops become layers."""
     with pytest.raises(EngineBuildError, match="addf is not an op that becomes a layer"):
