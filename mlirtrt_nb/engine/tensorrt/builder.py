@@ -51,10 +51,9 @@ class TensorRtBuilder:
             ShapeError: a dynamic input without a usable profile.
             Cancelled: `request.progress` returned False, or the user interrupted.
         """
-        flavors.check_target(self.kind, request.target)
-        trt = flavors.import_tensorrt(self.kind)
         try:
-            return self._build(trt, request)
+            flavors.check_target(self.kind, request.target)
+            return self._build(flavors.import_tensorrt(self.kind), request)
         except KeyboardInterrupt:
             raise Cancelled(f"building {request.name!r} was cancelled") from None
 
