@@ -28,13 +28,15 @@ _SMALL = 1024  # elements of a value that inference may want to see
 class TypeInference:
     """Infers types of ops in the current context under one opset import.
 
-    `known(value)` gives the array of a value that is constant, or None.
+    `known(value)` gives the array of a value that is constant, or None. `failure` is the first op whose
+    operands contradict its rules, and what they contradict.
     """
 
     def __init__(self, opset_import: Mapping[str, int], known: Callable[[ir.Value], np.ndarray | None]) -> None:
         self._opset_import = dict(opset_import)
         self._imports = [helper.make_opsetid(domain, version) for domain, version in opset_import.items()]
         self._known = known
+        self.failure: tuple[ir.Operation, str] | None = None
 
     def results(self, operation: ir.Operation) -> list[ir.Type | None]:
         """The type of each result as far as inference knows; None where it knows nothing, or fails."""
@@ -56,14 +58,11 @@ class TypeInference:
             found = shape_inference.infer_node_outputs(
                 schema, node, types, data, opset_imports=self._imports, ir_version=_IR_VERSION
             )
-        except (
-            KeyError,
-            ValueError,
-            TypeError,
-            RuntimeError,
-            defs.SchemaError,
-            shape_inference.InferenceError,
-        ):
+        except shape_inference.InferenceError as error:
+            if self.failure is None:
+                self.failure = (operation, str(error).strip())
+            return nothing
+        except (KeyError, ValueError, TypeError, RuntimeError, defs.SchemaError):
             return nothing
         names = list(node.output) + [""] * (len(operation.results) - len(node.output))
         return [_mlir_type(found.get(name)) if name else None for name in names]

@@ -74,7 +74,14 @@ class Sweep:
         # Ops that wait for one common evaluation, and their results.
         self._pending: list[ir.Operation] = []
         self._waiting: set[ir.Value] = set()
+        # Whether some branch cannot run with the types that are known; it is then never taken.
+        self.impossible_region = False
         self.folded = 0
+
+    @property
+    def failure(self) -> tuple[ir.Operation, str] | None:
+        """The first op, outside of regions, that cannot run with the types it is given, and why."""
+        return self._inference.failure
 
     def run(self) -> None:
         """Sweep once, then set the function's result types to what is returned."""
@@ -151,11 +158,12 @@ class Sweep:
         return True
 
     def _regions(self, operation: ir.Operation) -> None:
+        before, self._inference.failure = self._inference.failure, None
         for region in operation.regions:
-            for block in region.blocks:
-                self._block(block)
+            self._block(region.blocks[0])
+        self.impossible_region |= self._inference.failure is not None
+        self._inference.failure = before
         if operation.name == "onnx.if":
-            # What waits may be read in a branch or after it: compute it where it stands.
             self._refine(operation, lambda: _joined_branches(operation))
 
     # Folding ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import ShapeError
 from ...program import Program
 from ..base import Pass, PassContext, option, register
 
@@ -36,12 +37,33 @@ class SpecializeShapes(Pass):
         if function is None:
             return
         with program.context, ir.Location.unknown():
+            untouched = function.clone(ip=ir.InsertionPoint(function))
             _set_arguments(function, program, context)
+            keep = function
             if self.fold:
-                Sweep(program, function, max_bytes=_MAX_BYTES, shapes_only=True).run()
-                erase_dead(function)
-            else:
-                settle_signature(function)
+                sweep = Sweep(program, function, max_bytes=_MAX_BYTES, shapes_only=True)
+                sweep.run()
+                if sweep.failure is not None and context.profiles:
+                    raise _contradiction(*sweep.failure)
+                # A branch for other shapes than these, which is never taken: engines that check types would
+                # refuse the whole function for it, so its shapes stay open.
+                keep = untouched if sweep.impossible_region else function
+            (function if keep is untouched else untouched).erase()
+            settle_signature(keep)
+            erase_dead(keep)
+
+
+def _contradiction(operation: ir.Operation, message: str) -> ShapeError:
+    from ...dialects.onnx.schemas import identity
+    from ...ir.locations import sources_of
+
+    name = next(iter(sources_of(operation.location)), "")
+    shapes = ", ".join(str(value.type) for value in operation.operands if str(value.type) != "none")
+    return ShapeError(
+        f"the input shapes do not suit the model: {message.removeprefix('[ShapeInferenceError] ')}",
+        where=f"node {name!r} ({identity(operation.name)[1]}) of {shapes}",
+        hint="check shapes= against what the model was made for",
+    )
 
 
 def _set_arguments(function: ir.Operation, program: Program, context: PassContext) -> None:

@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from mlirtrt_nb.dialects.onnx.ops import constant_value
+from mlirtrt_nb.errors import ShapeError
 from mlirtrt_nb.frontends.onnx import from_onnx
 from mlirtrt_nb.passes.base import PassContext
 from mlirtrt_nb.passes.pipeline import Pipeline
@@ -247,3 +248,25 @@ def test_folded_constants_keep_their_source():
     made = next(op.operation for op in block.operations if op.operation.name == "onnx.constant")
     assert "sum" in str(made.location)
     np.testing.assert_array_equal(constant_value(made.results[0], program.weights), [2, 2])
+
+
+def test_shapes_that_the_model_cannot_take():
+    """Input shapes that contradict each other give one error with the node and its types."""
+    proto = model([node("Add", ["x", "z"], ["y"], name="sum")], {"x": ["n", 4], "z": ["m", 4]}, ["y"])
+    with pytest.raises(ShapeError, match=r"'sum' \(Add\) of tensor<2x4xf32>, tensor<3x4xf32>"):
+        transformed(from_onnx(proto), "specialize-shapes", {"x": (2, 4), "z": (3, 4)})
+
+
+def test_branch_for_other_shapes():
+    """A branch that could not run with these shapes is never taken: the model compiles and computes."""
+
+    def branch(name, weight):
+        made = [node("MatMul", ["x", weight], [name])]
+        return helper.make_graph(made, name, [], [helper.make_tensor_value_info(name, F32, None)])
+
+    nodes = [node("If", ["c"], ["y"], then_branch=branch("t", "w4"), else_branch=branch("e", "w5"))]
+    weights = {"w4": np.ones((4, 2), np.float32), "w5": np.ones((5, 2), np.float32)}
+    proto = model(nodes, {"x": ["b", "n"], "c": []}, ["y"], weights, dtypes={"c": BOOL})
+    program = transformed(from_onnx(proto), "specialize-shapes", {"x": (1, 4), "c": ()})
+    feeds = {"x": np.ones((1, 4), np.float32), "c": np.array(True)}
+    np.testing.assert_array_equal(run(program, feeds)[0], [[4, 4]])
