@@ -124,9 +124,11 @@ class Plan:
 
         return Program(self.module, self.weights, name=self.name)
 
-    def text(self, **options: Any) -> str:
-        """The plan IR as text: programs, host and engine functions. Options are those of `Program.text`."""
-        return self.program.text(**options)
+    def text(self, custom: bool = True, locations: bool = False, limit: int | None = None) -> str:
+        """The plan IR as text: programs, host and engine functions; see `ir.assembly.print_module`."""
+        from .ir.assembly import print_module
+
+        return print_module(self.module, custom=custom, locations=locations, limit=limit, names=True)
 
     @property
     def inputs(self) -> list[TensorSpec]:

@@ -288,5 +288,5 @@ def _address_of(memory: Any) -> int:
 def _host_view(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array on host memory that CUDA allocated."""
     count = int(np.prod(shape)) * dtype.itemsize
-    raw = (ctypes.c_char * count).from_address(address)
-    return np.frombuffer(raw, dtype=np.uint8).view(dtype).reshape(shape)
+    raw = (ctypes.c_ubyte * count).from_address(address)
+    return np.ctypeslib.as_array(raw).view(dtype).reshape(shape)

@@ -97,7 +97,7 @@ class _Reader:
         if weight is None:
             weight = f"constant{len(self._buffers)}"
             self._weights[weight] = value_of(attribute, self._weights)
-        self._add(_result(op), _name(op) or weight, "constant", weight=weight)
+        self._add(_result(op), weight, "constant", weight=weight)
 
     def _add_step(self, op: Op, kind: str) -> None:
         from ..ir.locations import sources_of

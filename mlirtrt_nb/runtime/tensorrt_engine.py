@@ -29,7 +29,7 @@ class DeviceEngine(Protocol):
         scratch_bytes: int,
     ) -> list[tuple[int, ...]]: ...
 
-    def profile(self, enqueue: Callable[[], None]) -> Mapping[str, float]: ...
+    def profile(self, enqueue: Callable[[], object]) -> Mapping[str, float]: ...
 
 
 class TensorRTEngine:
@@ -94,7 +94,7 @@ class TensorRTEngine:
             raise self._error("could not be enqueued")
         return self._result_shapes
 
-    def profile(self, enqueue: Callable[[], None]) -> Mapping[str, float]:
+    def profile(self, enqueue: Callable[[], object]) -> Mapping[str, float]:
         """What each layer takes in one run of `enqueue`, in ms."""
         collected = _profiler(self._trt)
         self._context.profiler = collected

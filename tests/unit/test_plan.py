@@ -61,7 +61,7 @@ def test_memory() -> None:
     memory = three_steps().memory
     assert list(memory.columns[:6]) == ["buffer", "offset", "bytes", "space", "first_use", "last_use"]
     rows = memory.set_index("buffer")
-    assert list(rows.index) == ["x", "main_0", "host_0#0", "s", "y"]
+    assert list(rows.index) == ["x", "main_0", "host_0.0", "s", "y"]
     assert rows.loc["main_0", ["bytes", "first_use", "last_use"]].tolist() == [128, 0, 1]
     assert rows["offset"].isna().tolist() == [True, False, False, True, True]
     assert rows["bytes"].tolist() == [128] * 5

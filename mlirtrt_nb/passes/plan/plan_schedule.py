@@ -48,7 +48,7 @@ def schedule(
     workspaces: Mapping[str, int] | None = None,
     profiles: Profiles = (),
 ) -> ir.Operation:
-    """Put `plan.program @main_<device>` before `@main` in an outlined program, and return it. `@main` stays.
+    """Put `plan.program @main_<device>` at the head of an outlined program, and return it. `@main` stays.
 
     Args:
         device: "cpu" or "cuda".

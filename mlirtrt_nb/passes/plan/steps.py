@@ -110,12 +110,15 @@ class Recorder:
     def _declare(self, function: ir.OpView, end: ir.Operation) -> None:
         attributes = dictionaries(function, "arg_attrs")
         for n, argument in enumerate(function.regions[0].blocks[0].arguments):
-            memory = Memory("input", "host", argument.type, None, n)
-            self._names[argument] = name_of(attributes, n, "arg")
+            name = name_of(attributes, n, "arg")
+            memory = Memory("input", "host", argument.type, None, n, name)
+            self._names[argument] = name
             self.inputs.append(memory)
             self._places[argument] = {"host": memory}
+        attributes = dictionaries(function, "res_attrs")
         for n, value in enumerate(end.operands):
-            memory = Memory("output", "host", value.type, self._bytes(value), n)
+            name = name_of(attributes, n, "result")
+            memory = Memory("output", "host", value.type, self._bytes(value), n, name)
             self.outputs.append(memory)
             self._wanted.setdefault(value, []).append(memory)
 
@@ -177,7 +180,7 @@ class Recorder:
         if value in self._names:
             return self._names[value]
         callee = _base(symbol_path(owner.attributes["callee"])) if "callee" in owner.attributes else "constant"
-        return callee if len(owner.results) == 1 else f"{callee}#{value.result_number}"
+        return callee if len(owner.results) == 1 else f"{callee}.{value.result_number}"
 
     def _copy(self, source: Memory, target: Memory, location: ir.Location) -> None:
         on_stream = self.device == "cuda" and "device" in (source.space, target.space)
@@ -219,7 +222,7 @@ def _base(path: str) -> str:
 
 def _constant(op: ir.Operation) -> Memory:
     name = next(name for name in ("weights", "value") if name in op.attributes)
-    return Memory("constant", "host", op.results[0].type, None, value=op.attributes[name])
+    return Memory("constant", "host", op.results[0].type, None, name="constant", value=op.attributes[name])
 
 
 def ranked(kind: ir.Type) -> ir.RankedTensorType | None:

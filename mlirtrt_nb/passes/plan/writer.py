@@ -20,7 +20,7 @@ _ALIGNMENT = {"device": 256, "host": 64, "host_pinned": 64}
 
 
 def write(function: ir.OpView, recorder: Recorder, targets: Sequence[str], profiles: Profiles) -> ir.Operation:
-    """Put `plan.program @main_<device>` before `function` and return it."""
+    """Put `plan.program @main_<device>` at the head of the module, after other programs, and return it."""
     from torch_mlir import ir
 
     from ...ir.builder import create
@@ -41,12 +41,20 @@ def write(function: ir.OpView, recorder: Recorder, targets: Sequence[str], profi
         "arg_attrs": signature(function, "arg_attrs", len(ins), profiles),
         "res_attrs": signature(function, "res_attrs", len(outs), ()),
     }
-    with ir.InsertionPoint(function), function.location:
+    with ir.InsertionPoint(_head(function)), function.location:
         made = create("plan.program", [], attributes)
-    body = made.regions[0].blocks.append(*ins, arg_locs=[function.location] * len(ins))
+    # Locations carry the names that the text shows for values.
+    names = [ir.Location.name(memory.name) for memory in recorder.inputs]
+    body = made.regions[0].blocks.append(*ins, arg_locs=names)
     with ir.InsertionPoint(body), function.location:
         _Body(recorder, list(body.arguments)).write(memories, {**arena.where, **staging.where})
     return made
+
+
+def _head(function: ir.OpView) -> ir.OpView:
+    """The first op of the module that is no program."""
+    siblings = function.operation.parent.regions[0].blocks[0].operations
+    return next(op for op in siblings if op.operation.name != "plan.program")
 
 
 class _Arena:
@@ -98,10 +106,12 @@ class _Body:
         self._streams: list[ir.Value] = []
 
     def write(self, memories: Sequence[Memory], places: dict[Memory, tuple[int, int | None]]) -> None:
+        from torch_mlir import ir
+
         from ...ir.builder import create
 
         if any(step.on_stream for step in self._recorder.steps):
-            self._streams.append(create("plan.stream", [], {"index": 0}).result)
+            self._streams.append(create("plan.stream", [], {"index": 0}, loc=ir.Location.name("s0")).result)
         for memory in memories:
             if memory not in self._values:
                 self._values[memory] = self._declare(memory, *places.get(memory, (None, None)))
@@ -115,12 +125,12 @@ class _Body:
 
         from ...ir.builder import create
 
-        kind = [_type(memory)]
+        kind, name = [_type(memory)], ir.Location.name(memory.name)
         if memory.kind == "output":
             dynamic = memory.bytes is None or None
-            return create("plan.output", [], {"index": memory.index, "dynamic": dynamic}, kind).result
+            return create("plan.output", [], {"index": memory.index, "dynamic": dynamic}, kind, loc=name).result
         if memory.kind == "constant":
-            return create("plan.constant", [], {"value": memory.value}, kind).result
+            return create("plan.constant", [], {"value": memory.value}, kind, loc=name).result
         attributes = {
             "offset": offset,
             "alias": alias,
@@ -129,8 +139,7 @@ class _Body:
             "live": [memory.uses[0], memory.uses[-1]],
             "role": _role(memory),
         }
-        # The name that reports and the text show for it.
-        return create("plan.buffer", [], attributes, kind, loc=ir.Location.name(memory.name)).result
+        return create("plan.buffer", [], attributes, kind, loc=name).result
 
     def _step(self, step: Step) -> None:
         from ...ir.builder import create
