@@ -18,6 +18,7 @@ from .tokens import BLANK, BRACKETED, SYMBOL, unquote
 
 if TYPE_CHECKING:
     from .emit import Emitter
+    from .pieces import Store
     from .printed import Printed
 
 __all__ = ["Directive", "directive", "register_directive"]
@@ -27,10 +28,15 @@ _Arguments = Sequence[f.Element]
 
 @dataclass(frozen=True)
 class Directive:
-    """How a `custom<...>` is read and written."""
+    """How a `custom<...>` is read and written.
+
+    `piece(arguments)` gives an expression with one group, and what to do with the group's text; only where a
+    directive is simple enough.
+    """
 
     read: Callable[[Emitter, Parsed, _Arguments], None]
     write: Callable[[Printed, _Arguments], str]
+    piece: Callable[[_Arguments], tuple[str, Store]] | None = None
 
 
 _DIRECTIVES: dict[str, Directive] = {}
@@ -62,10 +68,19 @@ def _index_array(width: str) -> Directive:
     dynamic = str(-(2 ** (int(width[1:]) - 1)))
 
     def read(reader: Emitter, parsed: Parsed, arguments: _Arguments) -> None:
+        store = piece(arguments)[1]
+        store(reader, parsed, reader.take(_INTEGERS, "integers"), reader.position)
+
+    def piece(arguments: _Arguments) -> tuple[str, Store]:
         (slot,) = arguments
         assert isinstance(slot, f.AttrSlot)
-        text = clean(reader.take(_INTEGERS, "integers")).replace("?", dynamic)
-        parsed.attributes[slot.attr.name] = f"array<{width}: {text}>" if text else f"array<{width}>"
+        name = slot.attr.name
+
+        def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
+            given = clean(text).replace("?", dynamic)
+            parsed.attributes[name] = f"array<{width}: {given}>" if given else f"array<{width}>"
+
+        return f"{BLANK}({_INTEGERS})", store
 
     def write(printed: Printed, arguments: _Arguments) -> str:
         (slot,) = arguments
@@ -73,7 +88,7 @@ def _index_array(width: str) -> Directive:
         value = printed.attributes.get(slot.attr.name) or ""
         return value.partition(": ")[2][:-1].replace(dynamic, "?")
 
-    return Directive(read, write)
+    return Directive(read, write, piece)
 
 
 _DIRECTIVES["StaticIndexI32Array"] = _index_array("i32")

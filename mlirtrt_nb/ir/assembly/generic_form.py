@@ -16,7 +16,7 @@ from .slots import SEGMENTS
 from .tokens import BLANK, values_of
 
 if TYPE_CHECKING:
-    from .translate import Translator
+    from .emit import Emitter
 
 __all__ = ["read_generic"]
 
@@ -24,7 +24,7 @@ _SIZES = re.compile(rf"\b{SEGMENTS[0]}\s*=\s*array<i32(?::([^>]*))?>")
 _SIZES_ALIAS = re.compile(rf"\b{SEGMENTS[0]}\s*=\s*(#[\w$]+)")
 
 
-def read_generic(reader: Translator, parsed: Parsed) -> None:
+def read_generic(reader: Emitter, parsed: Parsed) -> None:
     """Read what follows the quoted name."""
     text, start = reader.bracketed("(", "'(' and the operands")
     values = values_of(text[1:-1].strip()) if "%" in text else []
@@ -50,19 +50,19 @@ def read_generic(reader: Translator, parsed: Parsed) -> None:
         parsed.set_result_types(tuple(range(len(parsed.result_types))), results, start)
 
 
-def _properties(reader: Translator, parsed: Parsed) -> str:
+def _properties(reader: Emitter, parsed: Parsed) -> str:
     text = _attributes(reader, parsed)
     reader.take(">", "'>' after the properties")
     return text
 
 
-def _attributes(reader: Translator, parsed: Parsed) -> str:
+def _attributes(reader: Emitter, parsed: Parsed) -> str:
     text, start = reader.bracketed("{", "attributes")
     parsed.attributes.update(reader.meanings.dictionary(parsed.syntax, text, start))
     return text
 
 
-def _regions(reader: Translator, parsed: Parsed) -> None:
+def _regions(reader: Emitter, parsed: Parsed) -> None:
     index = 0
     while True:
         if index >= len(parsed.syntax.op.regions):
@@ -74,14 +74,14 @@ def _regions(reader: Translator, parsed: Parsed) -> None:
     reader.take(r"\)", "')' after the regions")
 
 
-def _types(reader: Translator) -> tuple[list[str], list[str]]:
+def _types(reader: Emitter) -> tuple[list[str], list[str]]:
     inputs, start = reader.bracketed("(", "'(' and the types of the operands")
     operands = reader.meanings.types(inputs[1:-1].strip(), start)
     reader.take("->", "'->' and the types of the results")
     return operands, reader.types("the types of the results")
 
 
-def _group(reader: Translator, parsed: Parsed, values: list[str], given: str, position: int) -> None:
+def _group(reader: Emitter, parsed: Parsed, values: list[str], given: str, position: int) -> None:
     """Spread the operands, by the segment sizes where there are any."""
     sizes = _sizes(reader, given)
     op = parsed.syntax.op
@@ -99,7 +99,7 @@ def _group(reader: Translator, parsed: Parsed, values: list[str], given: str, po
         at += count
 
 
-def _sizes(reader: Translator, given: str) -> list[int] | None:
+def _sizes(reader: Emitter, given: str) -> list[int] | None:
     if SEGMENTS[0] not in given:
         return None
     alias = _SIZES_ALIAS.search(given)

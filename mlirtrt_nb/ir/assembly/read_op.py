@@ -1,7 +1,7 @@
 """Readers of custom assembly, compiled once per op from its format.
 
-A run of elements without choices is one regular expression. Only where it does not match are its elements
-read one by one: to say which is wrong, or to read brackets nested too deeply for an expression.
+A run of elements, optional groups among them, is one regular expression. Only where it does not match are
+its elements read one by one: to say which is wrong, or to read what is too complex for an expression.
 """
 
 from __future__ import annotations
@@ -9,73 +9,78 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..opdef import Attr, OpDef
+from ..opdef import OpDef
 from . import formats as f
-from .attributes import Problem
 from .directives import directive
 from .parsed import Parsed
-from .slots import slot_pattern, slot_to_generic
-from .tokens import (
-    BLANK,
-    DICT,
-    TYPE,
-    TYPE_LIST,
-    VALUE,
-    VALUE_LIST,
-    Unbalanced,
-    balanced_end,
-    deep_end,
-    deep_list_end,
-    skip_blank,
-    values_of,
-)
+from .pieces import Piece, Store, piece_of
+from .tokens import BLANK
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["Step", "compile_reader"]
+__all__ = ["compile_reader"]
 
-Step = Callable[["Emitter", Parsed], None]
+_Step = Callable[["Emitter", Parsed], None]
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """An element that an expression can read.
+class _Part:
+    """A reader of one element, and the same as an expression, if one can do it.
 
-    `source` has one group and begins with the blanks before it; `store` takes what the group matched, if
-    anything; `deep` gives the end of what the expression may be too simple for.
+    `stores` has one entry for each group of `source`.
     """
 
-    source: str
-    expected: str
-    store: Callable[[Emitter, Parsed, str, int], None] | None = None
-    deep: Callable[[str, int], int] | None = None
-
-    @cached_property
-    def match(self) -> Callable[[str, int], re.Match[str] | None]:
-        """Matches the element at a position."""
-        return re.compile(self.source, re.ASCII).match
+    read: _Step
+    source: str | None = None
+    stores: tuple[Store, ...] = ()
 
 
-def compile_reader(op: OpDef) -> Step:
+def compile_reader(op: OpDef) -> _Step:
     """The reader of what follows the op's name."""
-    return _compile(op, f.elements_of(op))
+    return _sequence(_parts(op, f.elements_of(op)))
 
 
-def _compile(op: OpDef, elements: Sequence[f.Element]) -> Step:
-    steps: list[Step] = []
-    run: list[_Piece] = []
-    for element in elements:
-        piece = _piece(op, element)
-        if piece is not None:
-            run.append(piece)
-        elif not isinstance(element, f.Space):
-            _flush(run, steps)
-            steps.append(_step(op, element))
-    _flush(run, steps)
+def _parts(op: OpDef, elements: Sequence[f.Element]) -> list[_Part]:
+    return [_part(op, element) for element in elements if not isinstance(element, f.Space)]
+
+
+def _part(op: OpDef, element: f.Element) -> _Part:
+    match element:
+        case f.RegionSlot(index):
+            return _Part(lambda reader, parsed: reader.region(parsed, index))
+        case f.Custom(name, arguments):
+            return _directive(name, arguments)
+        case f.Group():
+            return _group(op, element)
+    piece = piece_of(op, element)
+    assert piece is not None, element
+    return _Part(piece.read, piece.source, (piece.store,) if piece.store else ())
+
+
+def _directive(name: str, arguments: Sequence[f.Element]) -> _Part:
+    found = directive(name)
+    if found.piece is None:
+        return _Part(lambda reader, parsed: found.read(reader, parsed, arguments))
+    source, store = found.piece(arguments)
+    return _Part(lambda reader, parsed: found.read(reader, parsed, arguments), source, (store,))
+
+
+def _sequence(parts: Sequence[_Part]) -> _Step:
+    """Reads the parts in order, each run of those that are expressions as one."""
+    steps: list[_Step] = []
+    run: list[_Part] = []
+    for part in [*parts, None]:
+        if part is not None and part.source is not None:
+            run.append(part)
+            continue
+        if run:
+            steps.append(_run(tuple(run)))
+            run = []
+        if part is not None:
+            steps.append(part.read)
     if len(steps) == 1:
         return steps[0]
 
@@ -86,24 +91,19 @@ def _compile(op: OpDef, elements: Sequence[f.Element]) -> Step:
     return read
 
 
-def _flush(run: list[_Piece], steps: list[Step]) -> None:
-    if run:
-        steps.append(_run(tuple(run)))
-        run.clear()
-
-
-def _run(pieces: tuple[_Piece, ...]) -> Step:
-    match = re.compile("".join(piece.source for piece in pieces), re.ASCII).match
-    stores = [(n, piece.store) for n, piece in enumerate(pieces, 1) if piece.store]
+def _run(parts: tuple[_Part, ...]) -> _Step:
+    match = re.compile("".join([part.source or "" for part in parts]), re.ASCII).match
+    stores = list(enumerate([store for part in parts for store in part.stores], 1))
 
     def read(reader: Emitter, parsed: Parsed) -> None:
         found = match(reader.text, reader.position)
         if found is None:
-            for piece in pieces:
-                _read_piece(piece, reader, parsed)
+            for part in parts:
+                part.read(reader, parsed)
             return
+        texts = found.groups()
         for n, store in stores:
-            text = found.group(n)
+            text = texts[n - 1]
             if text is not None:
                 store(reader, parsed, text, found.start(n))
         reader.position = found.end()
@@ -111,194 +111,57 @@ def _run(pieces: tuple[_Piece, ...]) -> Step:
     return read
 
 
-def _read_piece(piece: _Piece, reader: Emitter, parsed: Parsed) -> None:
-    text, start = reader.text, reader.position
-    found = piece.match(text, start)
-    if found is not None and (piece.deep is None or found.group(1)):
-        if piece.store and found.group(1) is not None:
-            piece.store(reader, parsed, found.group(1), found.start(1))
-        reader.position = found.end()
-        return
-    start = skip_blank(text, start)
-    end = piece.deep(text, start) if piece.deep else start
-    if end == start:
-        if found is not None:
-            return
-        raise Problem(f"expected {piece.expected}", start)
-    assert piece.store is not None
-    piece.store(reader, parsed, text[start:end], start)
-    reader.position = end
-
-
-def _piece(op: OpDef, element: f.Element) -> _Piece | None:
-    """The element as a piece of an expression; None if reading it takes a choice or a region."""
-    match element:
-        case f.Literal(text):
-            end = r"(?![\w$.])" if text[-1].isalnum() or text[-1] == "_" else ""
-            return _Piece(f"{BLANK}({re.escape(text)}){end}", f"'{text}'")
-        case f.Operands(indices):
-            return _operands(op, indices)
-        case f.Types(of_results, indices):
-            return _types(op, of_results, indices)
-        case f.FunctionalType(inputs, outputs):
-            return _functional(inputs, outputs)
-        case f.AttrDict(keyword):
-            return _attr_dict(op, keyword)
-        case f.AttrSlot(attr):
-            return _slot(op, attr)
-    return None
-
-
-def _operands(op: OpDef, indices: tuple[int, ...]) -> _Piece:
-    if len(indices) == 1:
-        (index,) = indices
-
-        def store_one(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
-            parsed.operands[index] = values_of(text)
-
-        if not op.operands[index].variadic:
-            return _Piece(f"{BLANK}({VALUE})", f"the value {op.operands[index].name}", store_one)
-        return _Piece(f"{BLANK}({VALUE_LIST})?+", "values", store_one)
-
-    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
-        parsed.set_operands(values_of(text), position)
-
-    return _Piece(f"{BLANK}({VALUE_LIST})?+", "values", store)
-
-
-def _types(op: OpDef, of_results: bool, indices: tuple[int, ...]) -> _Piece:
-    entries = op.results if of_results else op.operands
-    single = len(indices) == 1 and not entries[indices[0]].variadic
-
-    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
-        types = reader.meanings.types(text, position)
-        if of_results:
-            parsed.set_result_types(indices, types, position)
-        else:
-            parsed.set_operand_types(indices, types, position)
-
-    if single:
-        return _Piece(f"{BLANK}({TYPE})", "a type", store, _deep_type)
-    return _Piece(f"{BLANK}({TYPE_LIST})?+", "types", store, deep_list_end)
-
-
-def _deep_type(text: str, position: int) -> int:
-    return deep_end(text, position, typed=False)
-
-
-_INPUTS = rf"\({BLANK}(?:{TYPE_LIST})?+{BLANK}\)"
-
-
-def _functional(inputs: f.Types, outputs: f.Types) -> _Piece:
-    source = rf"{BLANK}({_INPUTS}{BLANK}->{BLANK}(?:{_INPUTS}|{TYPE}))"
-
-    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
-        end = balanced_end(text, 0)
-        result = text[text.index("->", end) + 2 :].strip()
-        if result.startswith("(") and balanced_end(result, 0) == len(result):
-            result = result[1:-1]
-        given = reader.meanings.types(text[1 : end - 1], position)
-        results = reader.meanings.types(result, position)
-        for types, values in ((inputs, given), (outputs, results)):
-            if types.of_results:
-                parsed.set_result_types(types.indices, values, position)
-            else:
-                parsed.set_operand_types(types.indices, values, position)
-
-    return _Piece(source, "a function type, (types) -> types", store, _deep_function)
-
-
-def _deep_function(text: str, position: int) -> int:
-    if text[position : position + 1] != "(":
-        return position
-    end = deep_end(text, position, typed=False)
-    return end if "->" in text[position:end] else position
-
-
-def _attr_dict(op: OpDef, keyword: bool) -> _Piece:
-    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
-        parsed.attributes.update(reader.meanings.dictionary(parsed.syntax, text, position))
-
-    def deep(text: str, position: int) -> int:
-        start = position
-        if keyword:
-            word = re.compile(rf"attributes\b{BLANK}").match(text, position)
-            if word is None:
-                return position
-            start = word.end()
-        return balanced_end(text, start) if text[start : start + 1] == "{" else position
-
-    def strip_keyword(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
-        start = text.index("{")
-        store(reader, parsed, text[start:], position + start)
-
-    if keyword:
-        return _Piece(rf"(?:{BLANK}(attributes\b{BLANK}{DICT}))?+", "attributes", strip_keyword, deep)
-    return _Piece(rf"(?:{BLANK}({DICT}))?+", "attributes", store, deep)
-
-
-def _slot(op: OpDef, attr: Attr) -> _Piece:
-    def store(reader: Emitter, parsed: Parsed, text: str, position: int) -> None:
-        value = slot_to_generic(op, attr, text, position)
-        if value is None or value != parsed.syntax.defaults.get(attr.name):
-            parsed.attributes[attr.name] = value
-
-    expected = f"{attr.name} ({attr.kind})"
-    source = slot_pattern(attr)
-    if source is None:
-        # An expression that never matches: such an attribute always takes a scan.
-        return _Piece("((?!))", expected, store, lambda text, at: deep_end(text, at, typed=False))
-    deep = (lambda text, at: deep_end(text, at, typed=True)) if attr.kind == "elements" else None
-    return _Piece(f"{BLANK}({source})", expected, store, deep)
-
-
-def _step(op: OpDef, element: f.Element) -> Step:
-    """The reader of an element that takes a choice or a region."""
-    match element:
-        case f.RegionSlot(index):
-            return lambda reader, parsed: reader.region(parsed, index)
-        case f.Custom(name, arguments):
-            read = directive(name).read
-            return lambda reader, parsed: read(reader, parsed, arguments)
-        case f.Group():
-            return _group(op, element)
-    raise TypeError(f"{op.name}: {element}")
-
-
-def _group(op: OpDef, group: f.Group) -> Step:
-    present = _present(op, group.elements)
-    then = _compile(op, group.elements)
-    otherwise_present = _present(op, group.otherwise) if group.otherwise else None
-    otherwise = _compile(op, group.otherwise)
+def _group(op: OpDef, group: f.Group) -> _Part:
+    then = _parts(op, group.elements)
+    otherwise = _parts(op, group.otherwise)
+    present = _Presence(op, group.elements)
+    otherwise_present = _Presence(op, group.otherwise) if group.otherwise else None
+    read_then, read_otherwise = _sequence(then), _sequence(otherwise)
 
     def read(reader: Emitter, parsed: Parsed) -> None:
-        if present(reader.text, reader.position):
-            then(reader, parsed)
-        elif otherwise_present is not None and otherwise_present(reader.text, reader.position):
-            otherwise(reader, parsed)
+        if present.test(reader.text, reader.position):
+            read_then(reader, parsed)
+        elif otherwise_present is not None and otherwise_present.test(reader.text, reader.position):
+            read_otherwise(reader, parsed)
 
-    return read
-
-
-def _present(op: OpDef, elements: Sequence[f.Element]) -> Callable[[str, int], object]:
-    """Whether the first element that takes text stands at a position."""
-    first = next(e for e in elements if not isinstance(e, f.Space))
-    if isinstance(first, f.Custom):
-        return lambda text, position: True
-    if isinstance(first, f.RegionSlot):
-        return re.compile(rf"{BLANK}\{{").match
-    if isinstance(first, f.Operands):
-        return re.compile(f"{BLANK}%").match
-    piece = _piece(op, first)
-    assert piece is not None, "an optional group begins with a literal, an operand, an attribute or a region"
-    if piece.deep is not None:
-        return lambda text, position: _is_deep(piece, text, skip_blank(text, position))
-    return piece.match
+    return _Part(read, *_choice(then, present, otherwise, otherwise_present))
 
 
-def _is_deep(piece: _Piece, text: str, position: int) -> bool:
-    assert piece.deep is not None
-    try:
-        return piece.deep(text, position) > position
-    except Unbalanced:
-        return True
+def _choice(
+    then: list[_Part], present: _Presence, otherwise: list[_Part], otherwise_present: _Presence | None
+) -> tuple[str | None, tuple[Store, ...]]:
+    """The group as an expression. It must not match as absent where the group is merely too complex for it."""
+    sources = [part.source for part in (*then, *otherwise)]
+    if None in sources or present.source is None:
+        return None, ()
+    absent = f"(?!{present.source})"
+    if otherwise_present is not None:
+        rest = "".join([part.source or "" for part in otherwise])
+        skipped = f"|(?!{otherwise_present.source})" if otherwise_present.source is not None else ""
+        absent += f"(?:{rest}{skipped})"
+    source = f"(?:{''.join([part.source or '' for part in then])}|{absent})"
+    return source, tuple([store for part in (*then, *otherwise) for store in part.stores])
+
+
+class _Presence:
+    """Whether a group's first element stands at a position; `source` is the same as an expression."""
+
+    def __init__(self, op: OpDef, elements: Sequence[f.Element]) -> None:
+        first = next(e for e in elements if not isinstance(e, f.Space))
+        self.source: str | None
+        self.test: Callable[[str, int], object]
+        piece: Piece | None = None
+        if isinstance(first, f.Custom):
+            self.source, self.test = None, lambda text, position: True
+            return
+        if isinstance(first, f.RegionSlot | f.Operands):
+            self.source = BLANK + (r"\{" if isinstance(first, f.RegionSlot) else "%")
+        else:
+            piece = piece_of(op, first)
+            assert piece is not None, "a group begins with a literal, an operand, an attribute or a region"
+            self.source = _without_groups(piece.source) if piece.deep is None else None
+        self.test = piece.is_at if piece is not None else re.compile(self.source or "").match
+
+
+def _without_groups(source: str) -> str:
+    return re.sub(r"(?<!\\)\((?!\?)", "(?:", source)

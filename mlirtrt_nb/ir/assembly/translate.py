@@ -46,7 +46,7 @@ def _whole_line(dialects: tuple[str, ...]) -> re.Pattern[str]:
     results = rf"(?:({VALUE}(?::\d++)?+(?:, {VALUE}(?::\d++)?+)*+) = )?+"
     following = r'\s*\Z|\n[ \t]*+(?:[}^"/\n]|[A-Za-z_]|%[^\n=]*+=)'
     return re.compile(
-        rf"\n[ \t]*+{results}((?:{'|'.join(dialects)})\.{IDENT})([^\n]*+)(?={following})", re.ASCII
+        rf"\n[ \t]*+{results}(\"?(?:{'|'.join(dialects)})\.{IDENT}\"?)([^\n]*+)(?={following})", re.ASCII
     )
 
 
@@ -142,10 +142,10 @@ class Translator(Emitter):
         syntax = syntax_of(name)
         return before not in ("{", ",") or (syntax is not None and syntax.terminator)
 
-    def _guarded(self, kind: str, match: re.Match[str]) -> None:
+    def _guarded(self, kind: str, match: re.Match[str], group: int = 0) -> None:
         """Translate what the scan stopped at; on a problem, note it and go on at the next line."""
         try:
-            self._stop(kind, match)
+            self._stop(kind, match, group)
         except Problem as problem:
             self._give_up(problem)
         except Unbalanced as error:
@@ -156,9 +156,12 @@ class Translator(Emitter):
         end = self.text.find("\n", max(problem.position, self.position))
         self.position = len(self.text) if end < 0 else end
 
-    def _stop(self, kind: str, match: re.Match[str]) -> None:
-        start, end = match.span()
-        if kind == "attribute":
+    def _stop(self, kind: str, match: re.Match[str], group: int) -> None:
+        start, end = match.span(group)
+        if kind in ("op", "generic", "bare"):
+            name = "plan.yield" if kind == "bare" else match.group(group).strip('"')
+            self._op(name, start, end, generic=kind == "generic")
+        elif kind == "attribute":
             self._attribute(start)
         elif kind == "alias":
             self._alias(match.group().strip(), start, end)
@@ -170,9 +173,6 @@ class Translator(Emitter):
             self._arguments(arguments_at(self.text, end - 1), start, end)
         elif kind == "named":
             self._named(match.group(), start, end)
-        else:
-            name = {"generic": match.group()[1:-1], "bare": "plan.yield"}.get(kind, match.group())
-            self._op(name, start, end, generic=kind == "generic")
 
     def _arguments(self, arguments: list[NamedArgument], start: int, end: int) -> None:
         """Arguments of a function or block: note their types, keep their names."""
@@ -317,9 +317,13 @@ class Translator(Emitter):
         lookup = self._templates.lookup
         while match := match_line(self.text, self.position):
             found = lookup(match.group(2) + match.group(3))
-            if found is None:
+            if found is not None:
+                self._from_template(match, *found)
+            elif match.group(2)[0] == '"' or self._is_op(match.group(2), *match.span(2)):
+                self.copy(self.position, match.start(2))
+                self._guarded("op" if match.group(2)[0] != '"' else "generic", match, 2)
+            else:
                 break
-            self._from_template(match, *found)
         return self.position
 
     def _from_template(self, match: re.Match[str], template: Template, values: list[str]) -> None:
@@ -342,15 +346,19 @@ class Translator(Emitter):
 
     def _template(self, text: str) -> Template | None:
         """What a whole line becomes; None where it is not one op, or depends on more than its text."""
-        name = text[: _name_end(text)]
+        generic = text[0] == '"'
+        name = text[1 : text.index('"', 1)] if generic else text[: _name_end(text)]
         syntax = syntax_of(name)
         if syntax is None or ("{" in text and text.count("{") != text.count("}")) or "loc(" in text:
             return None
         line = Emitter(text, "", self.meanings)
-        line.position = len(name)
+        line.position = len(name) + 2 * generic
         parsed = Parsed(syntax, 0)
         try:
-            syntax.read(line, parsed)
+            if generic:
+                read_generic(line, parsed)
+            else:
+                syntax.read(line, parsed)
             if parsed.regions or text[line.position :].strip():
                 return None
             written, results = line.without_regions(parsed)
