@@ -108,4 +108,4 @@ def _dynamic(kind: ir.Type) -> tuple[str, list[ir.Type]]:
             kind = ir.DynamicType(kind)
         except ValueError:
             return "", []
-    return kind.type_name, [ir.TypeAttr(p).value if isinstance(p, ir.TypeAttr) else p for p in kind.params]
+    return kind.type_name, [ir.TypeAttr(p).value for p in kind.params]
