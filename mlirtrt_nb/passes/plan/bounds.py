@@ -46,12 +46,12 @@ class UpperBounds:
         return next((found for use in value.uses if (found := self._of_reader(use))), None)
 
     def _of_reader(self, use: ir.OpOperand) -> tuple[int, ...] | None:
-        """The largest shape for which the engine that reads the value was built."""
+        """The largest shape in the profiles of the function that reads the value."""
         from ...dialects.tensorrt.profiles import ranges_of
         from ...ir.symbols import lookup
 
         owner = use.owner.operation
-        if owner.name != "tensorrt.call_alloc":
+        if owner.name not in ("tensorrt.call_alloc", "func.call"):
             return None
         function = lookup(self._program.module, symbol_path(owner.attributes["callee"]))
         attributes = dictionaries(function, "arg_attrs")
