@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnx import defs, helper
 
 from ...ir.opdef import Attr, DialectDef, OpDef, Operand, Region, ResultDef
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+    from ...ir.builder import Op
 
 __all__ = ["attribute_defaults", "build_dialect", "identity", "op_name", "versions"]
 
@@ -151,6 +157,23 @@ def _op(key: tuple[str, str], schemas: tuple[defs.OpSchema, ...]) -> OpDef:
     )
 
 
+def _no_type(op: Op) -> list[ir.Type]:
+    from torch_mlir import ir
+
+    return [ir.NoneType.get()]
+
+
+def _value_type(op: Op) -> list[ir.Type] | None:
+    value = op.raw("value")
+    return None if value is None else [value.type]  # type: ignore[attr-defined]
+
+
+def _with_short_form(constant: OpDef) -> OpDef:
+    """A constant that shows its value and the value's type, not the type twice."""
+    syntax = "attr-dict ($value^) : (`:` functional-type(operands, results))?"
+    return replace(constant, assembly=syntax, infer=_value_type)
+
+
 def _own_ops() -> list[OpDef]:
     """The ops that ONNX itself does not have."""
     variadic = (Operand("inputs", variadic=True),)
@@ -159,6 +182,8 @@ def _own_ops() -> list[OpDef]:
             "onnx.novalue",
             "An absent optional input",
             results=(ResultDef("none"),),
+            assembly="attr-dict",
+            infer=_no_type,
             display_name="onnx.NoValue",
         ),
         OpDef(
@@ -166,6 +191,7 @@ def _own_ops() -> list[OpDef]:
             "Ends a graph attribute's region and gives its outputs",
             operands=variadic,
             results=(),
+            assembly="attr-dict ($inputs^ `:` type($inputs))?",
             traits=frozenset({"terminator", "pure"}),
         ),
         OpDef(
@@ -187,6 +213,7 @@ def build_dialect() -> DialectDef:
         if key[0] in _PREFIXES:
             made = _op(key, schemas)
             ops[made.name] = made
+    ops["onnx.constant"] = _with_short_form(ops["onnx.constant"])
     # `any` stands where neither the model nor inference says what a value is.
     types: dict[str, tuple[str, ...]] = {
         "any": (),
