@@ -33,8 +33,7 @@ class TransposeReshapeElimination(Pass):
             for operation in operations(program, *_MOVING):
                 _simplify(operation)
             for operation in operations(program, "matrix_multiply"):
-                for number in (0, 1):
-                    _read_through(operation, number)
+                _read_through(operation)
 
 
 @dataclass(frozen=True)
@@ -172,29 +171,34 @@ def _rewrite(operation: ir.Operation, value: ir.Value, move: _Move, chain: list[
     replace_value(operation, made.results[0])
 
 
-def _read_through(operation: ir.Operation, number: int) -> None:
-    """Let a matrix product read what a transpose of the last two dimensions reads."""
+def _read_through(operation: ir.Operation) -> None:
+    """Let a matrix product read what transposes of the last two dimensions read."""
     op = Op.of(operation)
-    reading, value = op.attr(f"op{number}"), op.operand(f"input{number}")
-    assert value is not None
-    before = next(
-        (found for name in ("shuffle", "transpose") if (found := maker(value, name)) is not None), None
-    )
-    move = None if before is None else _move_of(before)
-    if before is None or move is None or move.reshapes or reading == "kVECTOR" or len(move.source) < 2:
+    readings = [op.attr("op0"), op.attr("op1")]
+    inputs = list(operation.operands)
+    turns = [None if readings[n] == "kVECTOR" else _turn(inputs[n]) for n in (0, 1)]
+    if all(turn is None for turn in turns):
         return
-    swapped = (*range(len(move.source) - 2), len(move.source) - 1, len(move.source) - 2)
-    if move.order != swapped:
-        return
-    flipped = "kNONE" if reading == "kTRANSPOSE" else "kTRANSPOSE"
-    readings = {f"op{n}": flipped if n == number else op.attr(f"op{n}") for n in (0, 1)}
-    inputs = [before.operands[0] if n == number else op.operand(f"input{n}") for n in (0, 1)]
+    for n, turn in enumerate(turns):
+        if turn is not None:
+            inputs[n] = turn.operands[0]
+            readings[n] = "kNONE" if readings[n] == "kTRANSPOSE" else "kTRANSPOSE"
     made = create(
         "tensorrt.matrix_multiply",
         inputs,
-        readings,
+        {"op0": readings[0], "op1": readings[1]},
         [operation.results[0].type],
-        loc=fused(before, operation),
+        loc=fused(*(turn for turn in turns if turn is not None), operation),
         ip=ir.InsertionPoint(operation),
     )
     replace_value(operation, made.results[0])
+
+
+def _turn(value: ir.Value) -> ir.Operation | None:
+    """The op that makes `value` by exchanging the last two dimensions, and does no more."""
+    operation = maker(value, "shuffle") or maker(value, "transpose")
+    move = None if operation is None else _move_of(operation)
+    if move is None or move.reshapes or len(move.source) < 2:
+        return None
+    outer = len(move.source) - 2
+    return operation if move.order == (*range(outer), outer + 1, outer) else None

@@ -312,3 +312,21 @@ def test_matrix_multiply_reads_through(reading, flipped):
     moved = _transpose("t", "x", "d0, d2, d1", shape, turned)
     before = function(arguments, moved + product(reading, "t", turned), returns)
     check(before, function(arguments, product(flipped, "x", shape), returns), "transpose-reshape-elimination")
+
+
+def test_matrix_multiply_reads_through_both():
+    """Both operands at once, one of them through a shuffle whose two transposes make the exchange."""
+    arguments, returns = "%l: tensor<3x2xf32>, %x: tensor<4x3xf32>", "%y : tensor<2x4xf32>"
+    body = _transpose("a", "l", "d1, d0", "3x2xf32", "2x3xf32")
+    body += _shuffle("b", "x", "4x3xf32", "3x4xf32", [0, 1], [1, 0])
+    product = (
+        "%y = tensorrt.matrix_multiply {{op0 = #tensorrt.matrix_operation<{0}>, op1 = "
+        "#tensorrt.matrix_operation<{0}>}} ins({1}) -> tensor<2x4xf32>\n"
+    )
+    before = body + product.format("kNONE", "%a, %b : tensor<2x3xf32>, tensor<3x4xf32>")
+    after = product.format("kTRANSPOSE", "%l, %x : tensor<3x2xf32>, tensor<4x3xf32>")
+    check(
+        function(arguments, before, returns),
+        function(arguments, after, returns),
+        "transpose-reshape-elimination",
+    )
