@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from torch_mlir import ir
 from torch_mlir.dialects import func
-from trt_cases import tensor
+from .trt_cases import tensor
 
 from mlirtrt_nb.engine.base import BuildRequest, Engine
 from mlirtrt_nb.engine.tensorrt import TensorRtBuilder

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from torch_mlir import ir
 from torch_mlir.dialects import func
-from trt_cases import Case, build_case, build_cases, tensor
+from .trt_cases import Case, build_case, build_cases, tensor
 
 from mlirtrt_nb.engine.base import BuildRequest, Engine
 from mlirtrt_nb.engine.tensorrt import TensorRtBuilder

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from torch_mlir import ir
-from trt_cases import CASES, Case, build_case, build_cases, operation_of
+from .trt_cases import CASES, Case, build_case, build_cases, operation_of
 
 from mlirtrt_nb.dialects.tensorrt.limits import refusal
 from mlirtrt_nb.engine.tensorrt.encoders import ENCODERS

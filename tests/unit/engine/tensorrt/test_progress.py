@@ -8,7 +8,7 @@ import time
 
 import pytest
 from torch_mlir import ir
-from trt_cases import CASES, build_case, function_of
+from .trt_cases import CASES, build_case, function_of
 
 from mlirtrt_nb.engine.base import BuildRequest
 from mlirtrt_nb.engine.tensorrt import TensorRtBuilder
