@@ -38,9 +38,16 @@ def read_profile(path: str | Path, engine: Engine, skip: int = 0) -> list[LayerT
         kinds[layer] = event["args"].get("op_name", "")
     sources = {layer.name: layer.sources for layer in engine.report.layers}
     return [
-        LayerTimes(engine.name, layer, kinds[layer], tuple(values[skip:]), sources.get(layer, ()))
+        LayerTimes(engine.name, layer, kinds[layer], tuple(values[skip:]), _sources(layer, sources))
         for layer, values in times.items()
     ]
+
+
+def _sources(layer: str, sources: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """A layer's sources; ONNX Runtime ends the name of what it rewrites in words such as `_nchwc`."""
+    while layer and layer not in sources:
+        layer = layer.rpartition("_")[0]
+    return sources.get(layer, ())
 
 
 def _kernels(events: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

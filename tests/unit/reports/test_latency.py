@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from mlirtrt_nb.engine.base import Engine, EngineReport, LayerRow
 from mlirtrt_nb.errors import InputError, OptionError
 from mlirtrt_nb.reports.latency import LatencyReport, benchmark
 from mlirtrt_nb.reports.synthetic import synthetic_inputs
+from mlirtrt_nb.runtime.profiling import read_profile
 from mlirtrt_nb.runtime.schedule import Signature
 from tests.unit.runtime.plans import SHAPE, dynamic, three_steps
 
@@ -102,8 +107,30 @@ def test_displays() -> None:
     """As text and as HTML it has the throughput, the percentiles and the conditions."""
     report = benchmark(dynamic().session("cpu", threads=1), **SHORT)
     for shown in (str(report), report._repr_html_()):
-        assert "Throughput" in shown and "percentile(99%)" in shown and "ONNX Runtime" in shown
+        assert "throughput" in shown.lower() and "percentile(99%)" in shown and "ONNX Runtime" in shown
     assert isinstance(report.df.attrs["throughput_qps"], float) and isinstance(report.layers, pd.DataFrame)
+
+
+def test_sources_of_renamed_layers(tmp_path: Path) -> None:
+    """A layer that ONNX Runtime rewrote keeps the sources of the one it came from."""
+    layers = (LayerRow("conv_1", "Conv", sources=("a", "b")), LayerRow("relu", "Relu", sources=("c",)))
+    engine = Engine("e", "onnxruntime", "cpu", b"", (), (), report=EngineReport(layers))
+    names = ["conv_1_nchwc", "relu", "reorder"] * 2
+    events = [
+        {"cat": "Node", "name": f"{name}_kernel_time", "dur": 1000 * n, "args": {"op_name": "Op"}}
+        for n, name in enumerate(names)
+    ]
+    events += [
+        {"cat": "Session", "name": "model_run", "dur": 1},
+        {"cat": "Node", "name": "relu_fence_before", "dur": 1},
+    ]
+    (tmp_path / "profile.json").write_text(json.dumps(events))
+    found = read_profile(tmp_path / "profile.json", engine, skip=1)
+    assert [(layer.layer, layer.times_ms, layer.sources) for layer in found] == [
+        ("conv_1_nchwc", (3.0,), ("a", "b")),
+        ("relu", (4.0,), ("c",)),
+        ("reorder", (5.0,), ()),
+    ]
 
 
 def test_plot() -> None:
