@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from html import escape
 
@@ -10,8 +11,9 @@ from .palette import TOKEN_ROLES
 from .style import framed
 from .units import plural
 
-__all__ = ["code_html", "cut_lines", "ir_html"]
+__all__ = ["code_html", "cut_lines", "fold_constants", "ir_html"]
 
+_CONSTANT = re.compile(r"\s*%[\w$.-]+ = [\w.]+\.[cC]onstant\b")
 _LONGEST = 1000  # characters of one line
 
 
@@ -42,6 +44,25 @@ def cut_lines(text: str, limit: int) -> list[str]:
     if len(lines) > limit:
         shown.append(f"// … {plural(len(lines) - limit, 'more line')}")
     return shown
+
+
+def fold_constants(text: str, keep: int = 3) -> str:
+    """`text` with each long run of constants cut to `keep` and a line that counts the rest: in a model's IR
+    hundreds of weights stand before the first op that computes."""
+    lines: list[str] = []
+    run: list[str] = []
+    for line in [*text.split("\n"), None]:
+        if line is not None and _CONSTANT.match(line):
+            run.append(line)
+            continue
+        if len(run) > keep + 1:
+            indent = run[0][: len(run[0]) - len(run[0].lstrip())]
+            run[keep:] = [f"{indent}// … {plural(len(run) - keep, 'more constant')}"]
+        lines += run
+        run = []
+        if line is not None:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _highlight(text: str) -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from .card import Card, Code, Note, Section, table_of
 from .html import card_html
+from .ir import fold_constants
+from .program import specs_text
 from .text import card_text
 from .units import byte_size, plural
 
@@ -23,8 +25,8 @@ _LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_
 def _card(plan: Plan) -> Card:
     weights = sum(array.nbytes for array in plan.weights.values())
     facts = [
-        ("inputs", "; ".join(map(str, plan.inputs)) or "none"),
-        ("outputs", "; ".join(map(str, plan.outputs)) or "none"),
+        ("inputs", specs_text(plan.inputs)),
+        ("outputs", specs_text(plan.outputs)),
         ("weights", f"{byte_size(weights)} in {plural(len(plan.weights), 'array')}, beside the engines' own"),
     ]
     for device, schedule in plan.schedules.items():
@@ -57,7 +59,7 @@ def _sections(plan: Plan) -> tuple[Section, ...]:
     sections.append(Section("Buffers, largest first", table_of(largest, limit=20, bar="bytes"), open=False))
     if len(layers):
         sections.append(Section("Layers", table_of(layers, limit=30, columns=_LAYER_COLUMNS), open=False))
-    sections.append(Section("Plan IR", Code(plan.text()), open=False))
+    sections.append(Section("Plan IR", Code(fold_constants(plan.text())), open=False))
     return tuple(sections)
 
 

@@ -6,13 +6,28 @@ from typing import TYPE_CHECKING
 
 from .card import Card, Code, Section, table_of
 from .html import card_html
+from .ir import fold_constants
 from .text import card_text
 from .units import byte_size, plural
 
 if TYPE_CHECKING:
-    from ..program import Program
+    from collections.abc import Sequence
 
-__all__ = ["program_card", "program_html", "program_text"]
+    from ..program import Program, TensorSpec
+
+__all__ = ["program_card", "program_html", "program_text", "specs_text"]
+
+
+def specs_text(specs: Sequence[TensorSpec]) -> str:
+    """Inputs or outputs in one line; shapes with named dimensions in brackets, for an x would be ambiguous."""
+    return "; ".join(map(_spec_text, specs)) or "none"
+
+
+def _spec_text(spec: TensorSpec) -> str:
+    if not any(isinstance(dim, str) for dim in spec.shape):
+        return str(spec)
+    dims = ", ".join("?" if dim is None else str(dim) for dim in spec.shape)
+    return f"{spec.name}: [{dims}] {spec.dtype}"
 
 
 def program_card(program: Program) -> Card:
@@ -21,8 +36,8 @@ def program_card(program: Program) -> Card:
     size = sum(array.nbytes for array in program.weights.values())
     dialects = ops.groupby("dialect")["count"].sum().sort_values(ascending=False)
     facts = (
-        ("inputs", "; ".join(map(str, program.inputs)) or "none"),
-        ("outputs", "; ".join(map(str, program.outputs)) or "none"),
+        ("inputs", specs_text(program.inputs)),
+        ("outputs", specs_text(program.outputs)),
         ("weights", f"{byte_size(size)} in {plural(len(program.weights), 'array')}" if size else "none"),
         ("ops", ", ".join(f"{number} {dialect}" for dialect, number in dialects.items()) or "none"),
     )
@@ -31,7 +46,7 @@ def program_card(program: Program) -> Card:
         subtitle=f"Program from {program.source}",
         facts=facts,
         sections=(
-            Section("MLIR", Code(program.text())),
+            Section("MLIR", Code(fold_constants(program.text()))),
             Section("Ops by kind", table_of(ops, limit=40, bar="count"), open=False),
         ),
     )
@@ -45,5 +60,5 @@ def program_html(program: Program) -> str:
 def program_text(program: Program, *, limit: int = 60) -> str:
     """The card as text, with at most `limit` lines of IR."""
     card = program_card(program)
-    code = Section("MLIR", Code(program.text(), limit))
+    code = Section("MLIR", Code(fold_constants(program.text()), limit))
     return card_text(Card(card.title, card.subtitle, card.facts, card.notes, (code,)), code=True)

@@ -61,9 +61,9 @@ class Completer:
 
             return _listed(word, TARGETS)
         if option == "--passes":
-            import mlirtrt_nb
+            from ..passes import list_passes
 
-            return _listed(word, list(mlirtrt_nb.passes()["name"]))
+            return _listed(word, list(list_passes()["name"]))
         return {"--precision": _PRECISIONS, "--device": _DEVICES}.get(option, ())
 
     def _variables(self, plans_only: bool) -> Iterable[str]:
