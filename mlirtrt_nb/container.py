@@ -83,7 +83,7 @@ def write(
     """Write a file and return its size in bytes. It appears whole under its name, or not at all.
 
     Args:
-        meta: anything JSON can hold; comes back as `Container.meta`.
+        meta: comes back as `Container.meta`; what JSON cannot hold comes back as its text.
         sections: name -> bytes.
         arrays: name -> array, written without a copy; comes back as `Container.arrays`.
 
@@ -123,7 +123,8 @@ def _write(
     for name, array in arrays.items():
         data, entry = _array_bytes(array)
         described.append([*_write_section(file, name, data), *entry])
-    index = json.dumps({"meta": meta, "sections": entries, "arrays": described}, ensure_ascii=False).encode()
+    listed = {"meta": meta, "sections": entries, "arrays": described}
+    index = json.dumps(listed, ensure_ascii=False, default=str).encode()
     offset = file.tell()
     file.write(index)
     size = file.tell()

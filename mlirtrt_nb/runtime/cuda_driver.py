@@ -15,7 +15,10 @@ def _bindings() -> ModuleType:
     """`cuda.bindings.runtime`. Raises TargetError without a GPU, MissingDependencyError without the package."""
     problem = gpu_problem()
     if problem is not None:
-        raise TargetError(f"this machine cannot run on cuda: {problem}", hint="session(device='cpu') runs here")
+        raise TargetError(
+            f"this machine cannot run on cuda: {problem}",
+            hint="a Plan compiled with 'cpu' among its targets runs here",
+        )
     try:
         from cuda.bindings import runtime
     except ImportError as error:

@@ -172,7 +172,7 @@ class Recorder:
     def _buffer(self, value: ir.Value, space: str) -> Memory:
         staged = "host_pinned" if space == "host" and self.device == "cuda" else space
         name = f"{self._name(value)}.{space}" if self.device == "cuda" else self._name(value)
-        return Memory("buffer", staged, value.type, self._bytes(value), name=name)
+        return Memory("buffer", staged, value.type, self._bytes(value, space), name=name)
 
     def _name(self, value: ir.Value) -> str:
         """What a value is called: the input, or the function that gives it and which of its results."""
@@ -201,16 +201,19 @@ class Recorder:
         if self._pending:
             self._add(Step("synchronize", end.location))
 
-    def _bytes(self, value: ir.Value) -> int | None:
+    def _bytes(self, value: ir.Value, space: str = "host") -> int | None:
+        """Bytes of the largest shape; None where the size is known only at the call."""
         shape = self._upper_bound(value)
         count = None if shape is None else shapes.volume(shape)
         kind = ranked(value.type)
         if count is None or kind is None:
             return None
         try:
-            return dtypes.by_mlir(kind.element_type).nbytes(count)
-        except KeyError:  # strings: their size is known only at the call
+            element = dtypes.by_mlir(kind.element_type)
+        except KeyError:  # strings
             return None
+        # On the host an element of less than a byte takes as much as its engine likes.
+        return None if element.bits < 8 and space != "device" else element.nbytes(count)
 
 
 _OUTLINE_HINT = "run plan-clustering and plan-outline-clusters before plan-schedule"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from mlirtrt_nb.engine.tensorrt.flavor import gpu_problem
 from mlirtrt_nb.errors import InputError, MlirTrtError, OptionError, TargetError
 from mlirtrt_nb.passes.plan.plan_schedule import schedule
 from mlirtrt_nb.plan import Plan
@@ -323,6 +324,51 @@ def _typed_identity(element: str) -> Any:
     return program.module
 
 
+def test_sequences_between_host_functions() -> None:
+    """A sequence that one engine gives and another takes goes between them as it is."""
+    from onnx import helper
+    from torch_mlir import ir
+
+    from mlirtrt_nb.engine.base import Binding, Engine
+    from mlirtrt_nb.ir.context import new_context
+    from mlirtrt_nb.program import Program
+
+    seq, tensor = "!onnx.seq<tensor<2xf32>>", "tensor<6xf32>"
+    text = f"""
+    func.func @main(%x: {tensor}) -> ({tensor}, {seq}) {{
+      %0 = func.call @host_0(%x) : ({tensor}) -> {seq}
+      %1 = func.call @host_1(%0) : ({seq}) -> {tensor}
+      return %1, %0 : {tensor}, {seq}
+    }}
+    func.func private @host_0({tensor}) -> {seq}
+    func.func private @host_1({seq}) -> {tensor}
+    """
+    with new_context(), ir.Location.unknown():
+        program = Program(ir.Module.parse(text).operation.opview)
+    schedule(program, "cpu", ["cpu"])
+    x = helper.make_tensor_value_info("x", 1, [6])
+    s = helper.make_tensor_sequence_value_info("s", 1, [2])
+    two = helper.make_tensor("two", 7, [], [2])
+    models = {
+        "host_0": helper.make_graph(
+            [helper.make_node("SplitToSequence", ["x", "two"], ["s"], axis=0)], "g", [x], [s], [two]
+        ),
+        "host_1": helper.make_graph(
+            [helper.make_node("ConcatFromSequence", ["s"], ["x"], axis=0)], "g", [s], [x]
+        ),
+    }
+    engines = []
+    for name, graph in models.items():
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        bindings = [tuple(Binding(v.name, (), "f32") for v in side) for side in (graph.input, graph.output)]
+        engines.append(Engine(name, "onnxruntime", "cpu", model.SerializeToString(), *bindings))
+    session = Plan(program.module, engines).session("cpu", threads=1)
+    given = np.arange(6, dtype=np.float32)
+    y, parts = session(given)
+    np.testing.assert_array_equal(y, given)
+    assert [part.tolist() for part in parts] == [[0, 1], [2, 3], [4, 5]]
+
+
 def test_names_that_are_no_identifiers() -> None:
     """Outputs called "495" or "class" are reached as fields of a name that is one, and survive pickling."""
     from mlirtrt_nb.runtime.session import _tuple_class
@@ -341,6 +387,10 @@ def test_which_device() -> None:
     only_gpu = three_steps(("cuda",))
     with pytest.raises(TargetError, match=r"cannot run on cpu: it was compiled for sm89\n  hint: .* has cpu"):
         only_gpu.session("cpu", threads=1)
+    if gpu_problem():
+        assert three_steps(("cpu", "cuda")).session().device == "cpu"
+        with pytest.raises(TargetError, match="this machine cannot run on cuda: no NVIDIA driver"):
+            only_gpu.session()
 
 
 def test_a_missing_engine() -> None:
