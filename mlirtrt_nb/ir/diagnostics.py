@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from ..errors import ParseError, SourceSpan, VerificationError
+from .hints import explain
 
 __all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
 
 # The verifier's diagnostics carry this note; the parser's do not.
 _VERIFIER_NOTE = "see current operation"
-_TOKEN = re.compile(r"[%#!@^]?[\w$.]+(?:#\d+)?|\S")
+_TOKEN = re.compile(r'"[^"\n]*"|[%#!@^]?[\w$.]+(?:#\d+)?|\S')
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,13 @@ def found_in(
         by_verifier = any(note.message.startswith(_VERIFIER_NOTE) for note in diagnostic.notes)
         notes = [n.message for n in diagnostic.notes if not n.message.startswith((_VERIFIER_NOTE, "prior use"))]
         span = span_of(diagnostic.location, by_verifier)
-        found.append(Found(diagnostic.message, span, "; ".join(notes) or None, by_verifier))
+        message, hint = explain(diagnostic.message, notes, _token_at(span))
+        found.append(Found(message, span, hint, by_verifier))
     return found or [Found(what, None)]
+
+
+def _token_at(span: SourceSpan | None) -> str:
+    return span.text[span.column - 1 : span.column - 1 + span.length] if span is not None else ""
 
 
 def raise_all(found: Sequence[Found]) -> None:

@@ -9,14 +9,14 @@ was left out is `unit`.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from functools import cache
 
 from ..context import definitions
+from ..hints import nearest
 from ..opdef import EnumDef
 from .tokens import BLANK, BRACKETED, IDENT, KEY, STRING, TYPE
 
-__all__ = ["Problem", "clean", "elided_name", "nearest", "split_dict", "split_list", "to_custom", "to_generic"]
+__all__ = ["Problem", "clean", "elided_name", "split_dict", "split_list", "to_custom", "to_generic"]
 
 
 class Problem(Exception):
@@ -28,14 +28,6 @@ class Problem(Exception):
         self.position = position
         self.hint = hint
         self.length = length
-
-
-def nearest(name: str, candidates: list[str] | tuple[str, ...]) -> str | None:
-    """A hint that names the candidates closest to `name`, or all of a few; None if none is close."""
-    found = get_close_matches(name, candidates, n=3, cutoff=0.6)
-    if found:
-        return f"did you mean {' or '.join(found)}?"
-    return f"there are {', '.join(candidates)}" if 0 < len(candidates) <= 24 else None
 
 
 _COMMENT = re.compile(rf"({STRING})|//[^\n]*|\n")

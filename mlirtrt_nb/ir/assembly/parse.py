@@ -12,6 +12,7 @@ from ..context import definition
 from ..diagnostics import Found, found_in, place_of, raise_all, span_at
 from .attributes import Problem
 from .limits import check_text
+from .recovery import collect
 from .sourcemap import SourceMap
 from .tokens import BLANK
 from .translate import Translator
@@ -42,12 +43,23 @@ def parse_module(text: str, filename: str, context: ir.Context) -> ModuleOp:
     context.emit_error_diagnostics = False
     try:
         with context:
-            return _parse(text, filename)
-    except _Failed as failed:
-        raise_all(failed.found)
-        raise AssertionError("a failure without a reason") from None
+            try:
+                return _parse(text, filename)
+            except _Failed as failed:
+                found = collect(text, failed.found, lambda rest: _problems(rest, filename))
+        raise_all(found)
+        raise AssertionError("a failure without a reason")
     finally:
         context.emit_error_diagnostics = quiet
+
+
+def _problems(text: str, filename: str) -> list[Found]:
+    """What is wrong with a text."""
+    try:
+        _parse(text, filename)
+    except _Failed as failed:
+        return failed.found
+    return []
 
 
 def _parse(text: str, filename: str) -> ModuleOp:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..context import definitions
+from ..hints import nearest
 from ..opdef import Attr, OpDef
-from .attributes import Problem, clean, enum_value, nearest, split_dict, to_generic
+from .attributes import Problem, clean, enum_value, split_dict, to_generic
 from .tokens import BLANK, NUMBER, STRING, SYMBOL, TYPE, unquote
 
 __all__ = ["SEGMENTS", "default_text", "normalise", "slot_pattern", "slot_to_generic", "slot_to_text"]

@@ -11,8 +11,9 @@ import re
 from functools import cache
 
 from ..context import definitions
+from ..hints import nearest
 from ..symbols import ENGINES_MARK
-from .attributes import Problem, clean, nearest, to_generic
+from .attributes import Problem, clean, to_generic
 from .emit import Emitter
 from .generic_form import read_generic
 from .meanings import Meanings

@@ -1,0 +1,68 @@
+"""MLIR's messages in plainer words, with the nearest name where one was misspelt."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+
+__all__ = ["explain", "nearest"]
+
+_UNKNOWN_OP = re.compile(
+    r"custom op '([\w.$]+)' is unknown|unregistered operation '([\w.$]+)' found in dialect"
+)
+_UNKNOWN_DIALECT = re.compile(
+    r"Dialect `(\w+)' not found for custom op|#\"(\w+)\"<.*unregistered dialect", re.DOTALL
+)
+_NO_DIALECT = "operation being parsed with an unregistered dialect"
+_AVAILABLE = re.compile(r"Available dialects: ([^;]*?)(?: \(\* corresponding|;|$)")
+_CHOICES = re.compile(r"enum values for attribute '\w+' \[([^\]]*)\]")
+
+# What can stand where an op is expected without naming its dialect.
+_BARE = ("func.func", "module", "return", "func.return", "func.call", "call")
+# Python modules that are not called as their dialect is.
+_MODULES = {"async": "async_dialect", "acc": "openacc", "omp": "openmp"}
+
+
+def nearest(name: str, candidates: list[str] | tuple[str, ...]) -> str | None:
+    """A hint that names the candidates closest to `name`, or all of a few; None if none is close."""
+    found = get_close_matches(name, candidates, n=3, cutoff=0.6)
+    if found:
+        return f"did you mean {' or '.join(found)}?"
+    return f"there are {', '.join(candidates)}" if 0 < len(candidates) <= 24 else None
+
+
+def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None]:
+    """A message of MLIR's and a hint. `token` is what stands where the message points."""
+    note = "; ".join(notes) or None
+    match = _UNKNOWN_OP.search(message)
+    if match is not None:
+        name = match.group(1) or match.group(2)
+        return f"unknown op {name}", nearest(name, list(_ops_like(name)))
+    match = _UNKNOWN_DIALECT.search(message)
+    if match is not None:
+        name = match.group(1) or match.group(2)
+        available = _AVAILABLE.search(note or "")
+        names = re.findall(r"\w+", available.group(1)) if available else []
+        return f"unknown dialect {name}", nearest(name, names)
+    if message.startswith(_NO_DIALECT):
+        return "an op of an unknown dialect", note
+    match = _CHOICES.search(message)
+    if match is not None:
+        return message, nearest(token, match.group(1).split(", ")) or note
+    return message, note
+
+
+@cache
+def _ops_like(name: str) -> tuple[str, ...]:
+    """The ops of the dialect that an op's name begins with."""
+    dialect, dot, _ = name.partition(".")
+    if not dot:
+        return _BARE
+    try:
+        module = import_module(f"torch_mlir.dialects.{_MODULES.get(dialect, dialect)}")
+    except ImportError:
+        return ()
+    names = {getattr(entry, "OPERATION_NAME", None) for entry in vars(module).values()}
+    return tuple(sorted(n for n in names if isinstance(n, str) and n.startswith(f"{dialect}.")))
