@@ -81,7 +81,7 @@ def test_empty_foreign_and_missing(tmp_path: Path) -> None:
     (tmp_path / "zip").write_bytes(b"PK\3\4" + bytes(100))
     with pytest.raises(PlanFileError, match=r"not a Plan file: it starts with b'PK"):
         container.read(tmp_path / "zip", container.PLAN)
-    with pytest.raises(PlanFileError, match="cannot open .*nowhere: No such file"):
+    with pytest.raises(PlanFileError, match=r"cannot open .*nowhere: No such file"):
         container.read(tmp_path / "nowhere", container.PLAN)
     with pytest.raises(PlanFileError, match="cannot open"):
         container.read(tmp_path, container.PLAN)
@@ -120,7 +120,7 @@ def test_a_failed_write_leaves_the_old_file(saved: Path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """Writing into a missing folder is one short error."""
-    with pytest.raises(PlanFileError, match="cannot write .*No such file"):
+    with pytest.raises(PlanFileError, match=r"cannot write .*No such file"):
         container.write(tmp_path / "no" / "x.plan", container.PLAN, META, {})
 
 
