@@ -31,6 +31,15 @@ FLAGS = [
 ]
 
 
+# JavaScript that gives each text in our outputs whose contrast is too low.
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+
+
+def rgb(colour: str) -> str:
+    """`#rrggbb` as a browser's computed style spells it."""
+    return "rgb({}, {}, {})".format(*(int(colour[n : n + 2], 16) for n in (1, 3, 5)))
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One Chromium for all tests."""
