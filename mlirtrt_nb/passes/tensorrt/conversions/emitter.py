@@ -6,7 +6,8 @@ it looks up what an onnx value has become.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,15 @@ class Emitter:
         for operation in reversed(self.created):
             operation.erase()
         self.created = []
+
+    @contextmanager
+    def inside(self, block: ir.Block) -> Iterator[None]:
+        """Make ops at the end of a region's block meanwhile; ask for no shapes there, since those are kept."""
+        point, self._point = self._point, ir.InsertionPoint(block)
+        try:
+            yield
+        finally:
+            self._point = point
 
     def settle(self, before: ir.Value, after: ir.Value) -> None:
         """`before`, an onnx value, has become `after`."""
@@ -131,9 +141,9 @@ class Emitter:
         name: str,
         operands: Sequence[ir.Value | Sequence[ir.Value] | None],
         attributes: Mapping[str, Any] | None,
-        results: Sequence[ir.Type],
+        results: Sequence[ir.Type] | None,
     ) -> list[ir.Value]:
-        """An op with several results."""
+        """An op with several results; None infers their types."""
         given = [self._operand(value) for value in operands]
         made = create(f"tensorrt.{name}", given, attributes, results, loc=self._location, ip=self._point)
         self.created.append(made)

@@ -84,14 +84,7 @@ def _part(
         count = len(range(first, last, step))
         return (first if count else 0), count
     if step < 0:
-        if start < _END or end >= -_END:
-            raise Refused("a negative step between bounds on a dynamic dimension")
-        length = emit.scalar(dim)
-        first_value = emit.with_number("kSUB", length, 1)
-        if step == -1:
-            return first_value, dim
-        steps = emit.with_number("kFLOOR_DIV", first_value, -step)
-        return first_value, emit.with_number("kSUM", steps, 1)
+        return _backward_part(emit, dim, start, end, -step)
     return _forward_part(emit, dim, start, end, step)
 
 
@@ -117,6 +110,30 @@ def _forward_part(
     if not isinstance(first, int) and not (end >= _END):
         count = emit.with_number("kMAX", count, 0)
     return first, count
+
+
+def _backward_part(
+    emit: Emitter, dim: Dim, start: int, end: int, step: int
+) -> tuple[ir.Value, ir.Value | Dim]:
+    """From `start` down to the element after `end`, in steps of `step`; -1 stands before the first element."""
+    length = emit.scalar(dim)
+    top = emit.with_number("kSUB", length, 1)
+    first = top
+    if 0 <= start < _END:
+        first = emit.with_number("kMIN", top, start)
+    elif start < -1:
+        first = emit.with_number("kMAX", emit.with_number("kSUM", length, start), -1)
+    if first is top and end <= -_END and step == 1:
+        return first, dim
+    distance = emit.with_number("kSUM", first, 1)
+    if end >= 0:
+        distance = emit.binary("kSUB", first, emit.with_number("kMIN", top, end))
+    elif end > -_END:
+        last = emit.with_number("kMAX", emit.with_number("kSUM", length, end), -1)
+        distance = emit.binary("kSUB", first, last)
+    if step > 1:
+        distance = emit.with_number("kFLOOR_DIV", emit.with_number("kSUM", distance, step - 1), step)
+    return first, emit.with_number("kMAX", distance, 0)
 
 
 @converter("ReverseSequence")
