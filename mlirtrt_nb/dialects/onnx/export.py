@@ -30,13 +30,15 @@ class ExportedModel:
     """A model without its weights.
 
     `weights` lists the names that it needs from the program's table. `inputs` and `outputs` are the
-    function's own, with the names that they have in the model (`plan.name` unless that is taken).
+    function's own, with the names that they have in the model (`plan.name` unless that is taken). `types`
+    gives the MLIR types of the main graph's values by name.
     """
 
     model: ModelProto
     weights: tuple[str, ...]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    types: Mapping[str, ir.Type]
 
 
 def opset_import(function: ir.Operation) -> dict[str, int]:
@@ -83,9 +85,8 @@ def finished(graph: ValueGraph, inputs: Sequence[Port], outputs: Sequence[Port])
     """The model around a main graph whose nodes are complete."""
     sides = ([value_info(p.name, p.type, p.dimension_names) for p in side] for side in (inputs, outputs))
     writer = graph.writer
-    return ExportedModel(
-        writer.model(graph.proto("main", *sides)), tuple(writer.used), tuple(inputs), tuple(outputs)
-    )
+    model = writer.model(graph.proto("main", *sides))
+    return ExportedModel(model, tuple(writer.used), tuple(inputs), tuple(outputs), graph.types())
 
 
 def _newest() -> int:

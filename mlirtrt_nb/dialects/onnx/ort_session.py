@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .ort_arrays import ort_value
+from .pages import releasing
 
 __all__ = ["OPTIMIZATION_LEVELS", "Opened", "SessionSettings", "open_session", "runtime_errors"]
 
@@ -50,7 +51,7 @@ class Opened:
     """A session and what must live as long as it does: the weights that it reads in place."""
 
     session: Any
-    kept: list[Any]
+    kept: dict[Any, np.ndarray]
 
 
 def open_session(
@@ -85,27 +86,30 @@ def open_session(
     if profile_to is not None:
         options.enable_profiling = True
         options.profile_file_prefix = profile_to
-    kept = _hand_over(options, bytes(model), weights)
-    session = onnxruntime.InferenceSession(bytes(model), options, providers=["CPUExecutionProvider"])
+    blob = bytes(model)
+    kept = _hand_over(options, blob, weights)
+    with releasing(kept.values()):
+        session = onnxruntime.InferenceSession(blob, options, providers=["CPUExecutionProvider"])
     return Opened(session, kept)
 
 
-def _hand_over(options: Any, model: bytes, weights: Mapping[str, np.ndarray]) -> list[Any]:
-    """Give the options an OrtValue over each external weight. Both calls are needed.
+def _hand_over(options: Any, model: bytes, weights: Mapping[str, np.ndarray]) -> dict[Any, np.ndarray]:
+    """Give the options an OrtValue over each external weight; each with its array. Both calls are needed.
 
     As external initializers the optimizer sees them, but ONNX Runtime then copies each that is left at
     the end; as shared initializers those are used where they lie.
     """
     from onnx import ModelProto, TensorProto
 
-    names, values = [], []
+    names, values, arrays = [], [], []
     for tensor in ModelProto.FromString(model).graph.initializer:
         if tensor.data_location == TensorProto.EXTERNAL:
             key = next(entry.value for entry in tensor.external_data if entry.key == "location")
             names.append(tensor.name)
-            values.append(ort_value(weights[key].reshape(tuple(tensor.dims))))
+            arrays.append(weights[key].reshape(tuple(tensor.dims)))
+            values.append(ort_value(arrays[-1]))
     if names:
         options.add_external_initializers(names, values)
         for name, value in zip(names, values, strict=True):
             options.add_initializer(name, value)
-    return values
+    return dict(zip(values, arrays, strict=True))

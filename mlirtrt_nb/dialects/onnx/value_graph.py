@@ -33,6 +33,10 @@ class ValueGraph(Graph):
         """The name of a value that is already there. Raises KeyError if it is not."""
         return self._names[value]
 
+    def types(self) -> dict[str, ir.Type]:
+        """The MLIR type of each name of this graph, its parents' not included."""
+        return {name: value.type for value, name in self._names.maps[0].items()}
+
     def outputs(self, values: Sequence[ir.Value], names: Sequence[str]) -> None:
         """Give returned values these names, which `unique` has reserved, as a graph's outputs need.
 
@@ -45,6 +49,7 @@ class ValueGraph(Graph):
             source = self.name(value)
             if source in made and source not in renamed:
                 renamed[source] = name
+                self._names[value] = name
             else:
                 self.node("Identity", [source], [name], name=name)
         rename(self.nodes, renamed)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 from ...dialects.onnx.export import ExportedModel
 from ...dialects.onnx.ort_session import SessionSettings, open_session, runtime_errors
 from ...dialects.onnx.value_types import Port
 from ...errors import Cancelled, EngineBuildError, TargetError
-from ..base import Binding, BuildRequest, Engine, EngineReport
+from ..base import Binding, BuildRequest, Engine, EngineReport, LayerRow
 from .emit import export
-from .layers import emitted_layers
+from .layers import emitted_layers, fused_layers
 
 __all__ = ["OnnxRuntimeBuilder"]
 
-# Enough to find out whether ONNX Runtime takes the model; the session that runs it optimises for itself.
-_CHECK = SessionSettings(threads=1, optimization="basic", prepack=False)
+
+_CHECK = SessionSettings(threads=1, optimization="none", prepack=False)
 
 
 class OnnxRuntimeBuilder:
@@ -38,28 +37,33 @@ class OnnxRuntimeBuilder:
         except EngineBuildError as error:
             where = f"{error.where}, engine {request.name!r}" if error.where else f"engine {request.name!r}"
             raise EngineBuildError(error.what, where=where, hint=error.hint) from error
-        blob = exported.model.SerializeToString()
         _report(request, "check", 1)
-        self._check(request, blob)
+        layers = self._accepted(request, exported)
         _report(request, "done", 2)
-        engine = Engine(
+        return Engine(
             name=request.name,
             kind=self.kind,
             target="cpu",
-            blob=blob,
+            blob=exported.model.SerializeToString(),
             inputs=tuple(_binding(port) for port in exported.inputs),
             outputs=tuple(_binding(port) for port in exported.outputs),
             weights=exported.weights,
+            report=_describe(exported, request, layers, time.perf_counter() - started),
         )
-        return replace(engine, report=_describe(exported, request, time.perf_counter() - started))
 
-    def _check(self, request: BuildRequest, blob: bytes) -> None:
+    def _accepted(self, request: BuildRequest, exported: ExportedModel) -> tuple[LayerRow, ...]:
+        """The layers that ONNX Runtime makes of the model; on a refusal, once more with its weights."""
         try:
-            open_session(blob, request.weights, _CHECK)
+            return fused_layers(exported)
+        except runtime_errors():
+            pass
+        try:
+            open_session(exported.model.SerializeToString(), request.weights, _CHECK)
         except runtime_errors() as error:
             raise EngineBuildError(
                 f"ONNX Runtime refused it: {error}", where=f"engine {request.name!r}"
             ) from error
+        return emitted_layers(exported)
 
 
 def _report(request: BuildRequest, phase: str, done: int) -> None:
@@ -74,11 +78,13 @@ def _binding(port: Port) -> Binding:
         return Binding(port.name, (), str(port.type))  # a sequence or an optional
 
 
-def _describe(exported: ExportedModel, request: BuildRequest, seconds: float) -> EngineReport:
+def _describe(
+    exported: ExportedModel, request: BuildRequest, layers: tuple[LayerRow, ...], seconds: float
+) -> EngineReport:
     import onnxruntime
 
     return EngineReport(
-        layers=emitted_layers(exported),
+        layers=layers,
         weights_bytes=sum(request.weights[name].nbytes for name in exported.weights),
         build_seconds=seconds,
         builder=f"ONNX Runtime {onnxruntime.__version__}",

@@ -1,23 +1,122 @@
-"""The layers of a CPU engine for the report."""
+"""The layers of a CPU engine for the report: the nodes that ONNX Runtime makes of the emitted ones.
+
+They are read from the model that ONNX Runtime writes after its fusions, before it picks memory layouts for
+the machine that it runs on. The weights take no part in that: they are the model's inputs meanwhile.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from onnx import ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
+from torch_mlir import ir
+
 from ...dialects.onnx.export import ExportedModel
 from ...dialects.onnx.model_writer import label_of
+from ...dialects.onnx.ort_session import SessionSettings, open_session
+from ...ir import dtypes
 from ..base import LayerRow
 
-__all__ = ["emitted_layers"]
+__all__ = ["emitted_layers", "fused_layers"]
+
+_FUSIONS = SessionSettings(threads=1, optimization="extended", prepack=False)
+
+
+def fused_layers(exported: ExportedModel) -> tuple[LayerRow, ...]:
+    """One row per node after fusion, with the sources of all emitted nodes that went into it.
+
+    Raises ONNX Runtime's exceptions if it refuses the model.
+    """
+    light = _weights_as_inputs(exported.model)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "fused.onnx"
+        open_session(light.SerializeToString(), {}, _FUSIONS, dump_to=str(path))
+        fused = ModelProto.FromString(path.read_bytes())
+    return tuple(_rows(exported, fused))
 
 
 def emitted_layers(exported: ExportedModel) -> tuple[LayerRow, ...]:
-    """One row per node of the model as it was emitted."""
-    return tuple(
-        LayerRow(
+    """One row per emitted node, for a model that has to have its weights as constants."""
+    return tuple(_rows(exported, exported.model))
+
+
+def _weights_as_inputs(model: ModelProto) -> ModelProto:
+    light = ModelProto()
+    light.CopyFrom(model)
+    del light.graph.initializer[:]
+    for tensor in model.graph.initializer:
+        if tensor.data_location != TensorProto.EXTERNAL:
+            light.graph.initializer.append(tensor)
+            continue
+        kind = TypeProto()
+        kind.tensor_type.elem_type = tensor.data_type
+        kind.tensor_type.shape.SetInParent()
+        for size in tensor.dims:
+            kind.tensor_type.shape.dim.add(dim_value=size)
+        light.graph.input.append(ValueInfoProto(name=tensor.name, type=kind))
+    return light
+
+
+def _rows(exported: ExportedModel, fused: ModelProto) -> Iterator[LayerRow]:
+    origin = _Origin(exported.model.graph.node, fused.graph.node)
+    weights = {tensor.name: _bytes(tensor) for tensor in exported.model.graph.initializer}
+    for node in fused.graph.node:
+        outputs = [name for name in node.output if name]
+        known = [_described(exported.types.get(name)) for name in outputs]
+        sizes = [size for _, _, size in known if size is not None]
+        yield LayerRow(
             name=node.name,
             kind=node.op_type,
-            inputs=tuple(name for name in node.input if name),
-            outputs=tuple(node.output),
-            sources=tuple(label_of(node.name).split(" + ")),
+            inputs=tuple(name for name in node.input if name and name not in weights),
+            outputs=tuple(outputs),
+            shapes=tuple(shape for shape, _, _ in known),
+            dtypes=tuple(dtype for _, dtype, _ in known),
+            weights_bytes=sum(weights.get(name, 0) for name in node.input),
+            output_bytes=sum(sizes) if len(sizes) == len(known) else None,
+            sources=origin.sources(node),
         )
-        for node in exported.model.graph.node
-    )
+
+
+def _bytes(tensor: TensorProto) -> int:
+    if tensor.data_type == TensorProto.STRING:
+        return sum(map(len, tensor.string_data))
+    return dtypes.by_onnx(tensor.data_type).nbytes(math.prod(tensor.dims))
+
+
+def _described(kind: ir.Type | None) -> tuple[str, str, int | None]:
+    """Shape ("1x?x8"), MLIR element type and size of a value; the size only if the shape is static."""
+    if not isinstance(kind, ir.RankedTensorType):
+        return "", "" if kind is None else str(kind), None
+    dims = [None if kind.is_dynamic_dim(n) else kind.get_dim_size(n) for n in range(kind.rank)]
+    element = str(kind.element_type)
+    known = [d for d in dims if d is not None]
+    static = len(known) == len(dims) and element != "!onnx.string"
+    size = dtypes.by_mlir(element).nbytes(math.prod(known)) if static else None
+    return "x".join("?" if d is None else str(d) for d in dims), element, size
+
+
+class _Origin:
+    """Finds the emitted nodes behind a fused one: those between its inputs and its outputs."""
+
+    def __init__(self, emitted: Iterable[NodeProto], fused: Iterable[NodeProto]) -> None:
+        self._makers = {name: node for node in emitted for name in node.output}
+        self._kept = {name for node in fused for name in node.output}
+
+    def sources(self, node: NodeProto) -> tuple[str, ...]:
+        found: dict[int, NodeProto] = {}
+        stops = self._kept | set(node.input)
+        for name in node.output:
+            self._walk(name, stops, found, first=True)
+        made = list(found.values())[::-1] or [node]
+        return tuple(dict.fromkeys(part for n in made for part in label_of(n.name).split(" + ")))
+
+    def _walk(self, name: str, stops: set[str], found: dict[int, NodeProto], *, first: bool = False) -> None:
+        maker = self._makers.get(name)
+        if maker is None or (name in stops and not first) or id(maker) in found:
+            return
+        found[id(maker)] = maker
+        for source in maker.input:
+            self._walk(source, stops, found)

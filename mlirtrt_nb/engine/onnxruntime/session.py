@@ -19,7 +19,6 @@ from ...errors import EngineBuildError, InputError, MlirTrtError
 from ...ir import dtypes
 from ..base import Binding, Engine
 from .emitters.control_flow import ASSERTION
-from .pages import release_pages
 
 __all__ = ["BoundCall", "OrtEngine"]
 
@@ -56,7 +55,6 @@ class OrtEngine:
         self._input_names = [entry.name for entry in opened.session.get_inputs()]
         self._output_names = [entry.name for entry in opened.session.get_outputs()]
         self._plain = all(_is_plain(b) for b in (*engine.inputs, *engine.outputs))
-        release_pages(weights[name] for name in engine.weights)
 
     @property
     def inputs(self) -> tuple[Binding, ...]:

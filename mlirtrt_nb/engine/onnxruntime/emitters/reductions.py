@@ -28,7 +28,7 @@ def reduce(op: Op, scope: Scope) -> None:
     floating = scope.dtype(name).startswith(("f", "bf"))
     if not axes:
         scope.set(result, name)
-    elif kind in _GLOBAL and keep and floating and 3 <= rank <= 5 and axes == list(range(2, rank)):
+    elif kind in _GLOBAL and keep and floating and rank in (4, 5) and axes == list(range(2, rank)):
         # Pooling kernels read the blocked layout that convolutions write; reductions do not.
         scope.set(result, scope.op(_GLOBAL[kind], [name]))
     else:
