@@ -13,6 +13,7 @@ NAMES = ("trt_compile", "trt_run", "trt_bench", "trt_report", "trt_doctor")
 
 def test_load_twice_and_unload(bare_shell: InteractiveShell) -> None:
     """Loading is idempotent; unloading leaves no magic, setting or completion behind."""
+    assert bare_shell.find_line_magic("load_ext") is not None  # IPython registers its own on first use
     before = (len(bare_shell.Completer.custom_matchers), len(bare_shell.configurables))
     bare_shell.run_line_magic("load_ext", "mlirtrt_nb")
     once = (len(bare_shell.Completer.custom_matchers), len(bare_shell.configurables))
