@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -191,6 +191,8 @@ def _coerce(pass_name: str, key: str, value: Any, current: Any) -> Any:
 def _options_text(pass_: Pass) -> str:
     if isinstance(pass_, MlirPass):
         given = pass_.options
+    elif not is_dataclass(pass_):
+        return ""  # the user's own passes have no options
     else:
         default = type(pass_)()
         given = {

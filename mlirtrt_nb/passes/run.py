@@ -139,12 +139,15 @@ def _run_one(entry: Entry, program: Program, context: PassContext, last_good: Pr
     except (Cancelled, KeyboardInterrupt):
         raise
     except MlirTrtError as error:
-        if not isinstance(error, PassError):
+        if isinstance(error, PassError):
+            error.last_good = last_good
+        else:
             error.where = f"{error.where}, pass {entry.name}" if error.where else f"pass {entry.name}"
         raise
     except Exception as error:
+        first = next(iter(str(error).splitlines()), "")
         failure = PassError(
-            f"pass {entry.name} failed: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+            f"pass {entry.name} failed: {type(error).__name__}: {first}",
             hint=f"disable it with pipeline.disable({entry.name!r}) to see whether the rest goes through",
         )
         failure.last_good = last_good

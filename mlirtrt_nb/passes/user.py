@@ -1,0 +1,192 @@
+"""The user's own passes: a function over one op, or over a whole module, as a step like any other."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OptionError, PassError, SourceSpan
+from ..program import Program
+from .base import PHASES, Pass, PassContext
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+__all__ = ["ModulePass", "RewritePass", "module_pass", "rewrite"]
+
+# What a rewrite returns: nothing (leave the op), or the values that take its results' place.
+Rewriter = Callable[[Any], Any]
+
+
+class _UserPass(Pass):
+    """A pass around one function of the user's. `source` is where the function stands ("<cell>:12")."""
+
+    def __init__(self, function: Callable[..., Any], name: str, phase: str) -> None:
+        if phase not in PHASES:
+            raise OptionError(f"phase {phase!r} is not one of {', '.join(PHASES)}")
+        self.function = function
+        self.name = name  # type: ignore[misc]
+        self.phase = phase  # type: ignore[misc]
+        code = function.__code__
+        self.source = f"{code.co_filename}:{code.co_firstlineno}"
+        self.__doc__ = inspect.getdoc(function) or f"The user's own pass, from {self.source}."
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function itself, so that a decorated function can still be called."""
+        return self.function(*args, **kwargs)
+
+    def _call(self, *args: Any) -> Any:
+        """Call the user's function; what it raises points at the user's own line."""
+        try:
+            return self.function(*args)
+        except Exception as error:
+            text = str(error).splitlines()
+            raise PassError(
+                f"{type(error).__name__} in pass {self.name}: {text[0] if text else ''}", span=_line_of(error)
+            ) from error
+
+
+def _line_of(error: BaseException) -> SourceSpan | None:
+    """The innermost line of the traceback that is not in this package or MLIR's bindings."""
+    import linecache
+
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith(__file__.removesuffix("passes/user.py")) and "torch_mlir" not in name:
+            line = linecache.getline(name, trace.tb_lineno).rstrip()
+            column = len(line) - len(line.lstrip()) + 1
+            found = SourceSpan(name, trace.tb_lineno, column, line, len(line.strip()))
+        trace = trace.tb_next
+    return found
+
+
+class RewritePass(_UserPass):
+    """Calls a function on every op of one kind. `fired` counts how often it replaced one in the last run."""
+
+    def __init__(self, function: Rewriter, op_name: str, name: str, phase: str) -> None:
+        super().__init__(function, name, phase)
+        self.op_name = op_name
+        self.fired = 0
+
+    def apply(self, program: Program, context: PassContext) -> None:
+        from torch_mlir import ir
+
+        self.fired = 0
+        matches: list[ir.Operation] = []
+
+        def collect(operation: ir.Operation) -> ir.WalkResult:
+            if operation.name == self.op_name:
+                matches.append(operation)
+            return ir.WalkResult.ADVANCE
+
+        with program.context:
+            program.module.operation.walk(collect)
+            for operation in matches:
+                self._rewrite(operation)
+
+    def _rewrite(self, operation: ir.Operation) -> None:
+        from torch_mlir import ir
+
+        from ..ir.builder import Op
+
+        with ir.InsertionPoint(operation), operation.location:
+            returned = self._call(Op.of(operation))
+        if returned is None:
+            return
+        values = _values(returned)
+        if len(values) != len(operation.results):
+            raise PassError(
+                f"pass {self.name} returned {len(values)} values for {operation.name}, "
+                f"which has {len(operation.results)} results",
+                where=self.source,
+            )
+        for old, new in zip(operation.results, values, strict=True):
+            if old.type != new.type:
+                raise PassError(
+                    f"pass {self.name} replaces a value of type {old.type} by one of type {new.type}",
+                    where=self.source,
+                )
+            old.replace_all_uses_with(new)
+        operation.erase()
+        self.fired += 1
+
+
+def _values(returned: Any) -> list[ir.Value]:
+    """An op, a value, or a sequence of values, as values."""
+    from torch_mlir import ir
+
+    if isinstance(returned, ir.Value):
+        return [returned]
+    if isinstance(returned, ir.Operation | ir.OpView):
+        return list(returned.operation.results)
+    return list(returned)
+
+
+class ModulePass(_UserPass):
+    """Calls a function on the program."""
+
+    def apply(self, program: Program, context: PassContext) -> None:
+        from torch_mlir import ir
+
+        with program.context, ir.Location.unknown():
+            self._call(program)
+
+
+def rewrite(
+    op_name: str, *, name: str | None = None, phase: str = "tensorrt"
+) -> Callable[[Rewriter], RewritePass]:
+    """Make a pass of a function of one op.
+
+        @mt.rewrite("tensorrt.activation")
+        def drop_clips(op):
+            if op.attr("activationType") == "kCLIP":
+                return op.operand("input")
+
+    The function gets an `Op` (read it by names: `op.operand("input")`, `op.attr("axis")`) with the insertion
+    point set before it, and returns None to leave it, or what replaces its results: a value, an op, or a
+    sequence of values. Put the pass into a pipeline: `pipeline.insert(drop_clips, after="onnx-to-tensorrt")`.
+
+    Args:
+        op_name: full name of the ops ("tensorrt.softmax", "onnx.relu").
+        name: the pass's name; the function's with `-` for `_` if left out.
+        phase: one of `PHASES`.
+
+    Raises:
+        OptionError: no dialect of the package has such an op.
+    """
+    _check_op(op_name)
+
+    def decorate(function: Rewriter) -> RewritePass:
+        return RewritePass(function, op_name, name or function.__name__.replace("_", "-"), phase)
+
+    return decorate
+
+
+def _check_op(op_name: str) -> None:
+    from difflib import get_close_matches
+
+    from ..ir.context import definition, definitions
+
+    if definition(op_name) is None:
+        known: Sequence[str] = [op for dialect in definitions().values() for op in dialect.ops]
+        close = get_close_matches(op_name, known, 3)
+        raise OptionError(
+            f"no op named {op_name!r}", hint=f"did you mean {', '.join(close)}?" if close else None
+        )
+
+
+def module_pass(name: str, *, phase: str = "tensorrt") -> Callable[[Callable[[Program], None]], ModulePass]:
+    """Make a pass of a function that changes a Program in place; the pipeline has made a copy for it.
+
+    Args:
+        name: the pass's name.
+        phase: one of `PHASES`.
+    """
+
+    def decorate(function: Callable[[Program], None]) -> ModulePass:
+        return ModulePass(function, name, phase)
+
+    return decorate

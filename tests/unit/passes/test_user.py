@@ -1,0 +1,96 @@
+"""The user's own passes take part like built-in ones."""
+
+from __future__ import annotations
+
+import pytest
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.errors import OptionError, PassError
+from mlirtrt_nb.ir.builder import create
+
+TEXT = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %x : tensor<4xf32>
+  %1 = tensorrt.activation {activationType = #tensorrt.activation_type<kTANH>} %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+
+
+def run(pass_):
+    """The text after the pass alone, and the run."""
+    made = mt.Pipeline().insert(pass_).run(mt.from_mlir(TEXT))
+    return made.program.text(), made
+
+
+def test_a_rewrite_replaces_the_ops_it_returns_something_for():
+    """Only the op the function answers for goes; the count and the name are the function's."""
+
+    @mt.rewrite("tensorrt.activation")
+    def drop_relu(op):
+        return op.operand("input") if op.attr("activationType") == "kRELU" else None
+
+    text, made = run(drop_relu)
+    assert "kRELU" not in text and "kTANH" in text
+    assert drop_relu.fired == 1
+    assert made.steps[0].name == "drop-relu"
+    assert made.steps[0].op_delta == {"tensorrt.activation": -1}
+
+
+def test_a_rewrite_can_build_new_ops_in_the_place_of_the_old():
+    """The insertion point stands before the op, and its location is the new op's."""
+
+    @mt.rewrite("tensorrt.activation", name="to-unary")
+    def to_unary(op):
+        if op.attr("activationType") == "kTANH":
+            return create("tensorrt.unary", [op.operand("input")], {"unaryOperation": "kABS"})
+
+    text, _ = run(to_unary)
+    assert "tensorrt.unary" in text and "kABS" in text and "kTANH" not in text
+
+
+def test_a_module_pass_gets_the_program():
+    """It may do anything to the program's module; the original stays."""
+
+    @mt.module_pass("stamp")
+    def stamp(program):
+        from torch_mlir import ir
+
+        program.module.operation.attributes["test.stamp"] = ir.UnitAttr.get()
+
+    text, _ = run(stamp)
+    assert "test.stamp" in text
+
+
+def test_an_exception_points_at_the_users_line_and_keeps_the_last_good_ir():
+    """The error names the pass and shows the line that raised."""
+
+    @mt.rewrite("tensorrt.activation")
+    def broken(op):
+        raise ZeroDivisionError("oh")
+
+    program = mt.from_mlir(TEXT)
+    with pytest.raises(PassError) as caught:
+        mt.Pipeline().insert(broken).run(program)
+    assert "ZeroDivisionError in pass broken: oh" in str(caught.value)
+    assert caught.value.span.text.strip() == 'raise ZeroDivisionError("oh")'
+    assert caught.value.last_good.text() == mt.from_mlir(TEXT).text()
+
+
+def test_wrong_types_and_counts_are_refused():
+    """A replacement of another type, or the wrong number of values, is an error that names the pass."""
+
+    @mt.rewrite("tensorrt.activation")
+    def too_many(op):
+        return [op.operand("input")] * 2
+
+    with pytest.raises(PassError, match="returned 2 values"):
+        run(too_many)
+
+
+def test_an_unknown_op_suggests_near_names():
+    """A typo in the op's name is found when the rule is written."""
+    with pytest.raises(
+        OptionError, match=r"no op named 'tensorrt.activaton'\n  hint: did you mean tensorrt.activation"
+    ):
+        mt.rewrite("tensorrt.activaton")
