@@ -10,7 +10,15 @@ _INPUT = (
     "onnx-fold-constants",
     "fold-batch-norm",
 )
-_TENSORRT = ("onnx-to-tensorrt", "canonicalize", "cse")
+_TENSORRT = (
+    "onnx-to-tensorrt",
+    "canonicalize",
+    "cse",
+    "broadcast-elimination",
+    "transpose-reshape-elimination",
+    "raise-activations",
+    "raise-normalizations",
+)
 _CLUSTERING = ("plan-clustering", "plan-outline-clusters")
 
 

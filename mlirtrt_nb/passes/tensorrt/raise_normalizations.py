@@ -137,7 +137,7 @@ def _affine(x: ir.Value, axes: list[int], eps: float, chain: list[ir.Operation])
 
 
 def _is_usual(scale: ir.Value, axes: list[int]) -> bool:
-    """Whether it is layer norm, over the last axes and scaled along them, or instance norm, scaled by channel."""
+    """Whether it is layer norm, over the last axes and scaled along them, or instance norm, by channel."""
     shape = ir.RankedTensorType(scale.type).shape
     outer = [d for n, d in enumerate(shape) if n not in axes]
     trailing = axes == list(range(len(shape) - len(axes), len(shape)))
