@@ -55,14 +55,18 @@ class HostProgram:
         self.engines = engines
         self._weights = weights
         self._settings = settings or SessionSettings()
+        called = callees(schedule, engines)
+        # The threads of an engine that has finished would spin on, on the cores that the next one needs.
+        config = {"session.force_spinning_stop": "1"} if len(called) > 1 else None
         self.sessions = {
             callee: open_session(
                 engines[callee].blob,
                 weights,
                 self._settings,
+                config=config,
                 profile_to=None if profile_to is None else f"{profile_to}{number}",
             )
-            for number, callee in enumerate(callees(schedule, engines))
+            for number, callee in enumerate(called)
         }
         self._arena = HostArena(schedule, "host", schedule.arena_bytes)
         self._lock = Lock()

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..engine.onnxruntime.failures import failure_of
 from ..errors import InputError, MlirTrtError
 from ..ir import dtypes
 from .device_array import device_array
@@ -164,8 +165,7 @@ class Session:
 
     def _failure(self, error: Exception) -> MlirTrtError:
         """What an engine raised while it ran, as one of the package's errors."""
-        reason = " ".join(str(error).split())[:300]
-        return MlirTrtError(f"an engine failed while running: {reason}", where=self.name)
+        return failure_of(error, self.name)
 
     def _sides(
         self, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any] | None, buffers: Mapping[str, Any]

@@ -9,14 +9,12 @@ from torch_mlir import ir
 
 from ....ir import dtypes
 from ....ir.builder import Op
+from ..failures import ASSERTION
 from ..scope import Scope, element_type
 from .dims import reshape, size_of, transpose
 from .registry import emits
 
-__all__ = ["ASSERTION"]
-
-# The names of nodes that fail where an assertion does start like this; the message follows.
-ASSERTION = "assertion: "
+__all__: list[str] = []
 
 
 def _body(scope: Scope, block: ir.Block) -> list[str]:
