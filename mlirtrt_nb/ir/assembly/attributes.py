@@ -14,7 +14,7 @@ from functools import cache
 from ..context import definitions
 from ..hints import nearest
 from ..opdef import EnumDef
-from .tokens import BLANK, BRACKETED, IDENT, KEY, STRING, TYPE
+from .tokens import BLANK, BRACKETED, IDENT, KEY, STRING, TYPE, Unbalanced, balanced_end, skip_blank
 
 __all__ = ["Problem", "clean", "elided_name", "split_dict", "split_list", "to_custom", "to_generic"]
 
@@ -51,25 +51,57 @@ def split_dict(text: str, position: int = 0) -> list[tuple[str, str | None, int]
     `position` is where `text` stands, for problems.
     """
     entries: list[tuple[str, str | None, int]] = []
-    at, end = 1, len(text) - 1
-    while match := _ENTRY.match(text, at, end):
-        key, value = match.groups()
-        entries.append((key, value if value is None else value.rstrip(), match.start(1)))
-        at = match.end()
-    rest = re.compile(BLANK).match(text, at, end)
-    if rest is not None and rest.end() < end:
-        raise Problem("expected an attribute: name, or name = value", position + rest.end())
+    at, end = skip_blank(text, 1), len(text) - 1
+    while at < end:
+        match = _ENTRY.match(text, at, end)
+        if match is not None:
+            key, value = match.groups()
+            entries.append((key, value if value is None else value.rstrip(), match.start(1)))
+            at = skip_blank(text, match.end())
+        else:
+            entry, at = _deep_entry(text, at, end, position)
+            entries.append(entry)
     return entries
+
+
+_KEY_AND_SIGN = re.compile(rf"({KEY}){BLANK}=(?!=){BLANK}", re.ASCII)
+
+
+def _deep_entry(text: str, at: int, end: int, position: int) -> tuple[tuple[str, str, int], int]:
+    """An entry whose brackets nest too deeply for an expression; and where the next one begins."""
+    match = _KEY_AND_SIGN.match(text, at, end)
+    stop = _item_end(text, match.end(), end) if match else at
+    if match is None or stop == match.end():
+        raise Problem("expected an attribute: name, or name = value", position + at)
+    return (match.group(1), text[match.end() : stop].rstrip(), at), skip_blank(text, stop + 1)
 
 
 def split_list(text: str) -> list[str]:
     """What stands between the commas of `text`, brackets and strings left whole."""
     found: list[str] = []
     at = 0
-    while at < len(text) and (match := _ITEM.match(text, at)):
-        found.append(match.group(1).strip())
-        at = match.end()
+    while at < len(text):
+        match = _ITEM.match(text, at)
+        stop = match.end(1) if match else max(_item_end(text, at, len(text)), at)
+        found.append(text[at:stop].strip())
+        at = match.end() if match else stop + 1
     return found
+
+
+_PART = re.compile(rf'[^,<>(){{}}\[\]"=-]+|->|-|[<>]=|=|{STRING}')
+
+
+def _item_end(text: str, at: int, end: int) -> int:
+    """The offset of the comma that ends an item, or of the end."""
+    while at < end and text[at] != ",":
+        part = _PART.match(text, at, end)
+        if part is not None:
+            at = part.end()
+        elif text[at] in "<([{":
+            at = balanced_end(text, at)
+        else:
+            raise Unbalanced(at)
+    return at
 
 
 @cache

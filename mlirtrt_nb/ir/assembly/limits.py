@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from ...errors import ParseError
 from ..diagnostics import span_at
 from .sourcemap import Lines
 from .tokens import STRING
 
-__all__ = ["MAX_DEPTH", "check_text"]
+__all__ = ["MAX_DEPTH", "allow_depth", "check_text"]
 
 # MLIR's parser calls itself for each level of brackets, on the thread's stack.
 MAX_DEPTH = 400
 
+# Calls of Python functions for each level of regions, and room for what is on the stack already.
+_CALLS_PER_LEVEL = 12
+
 _BRACKETS = b"<>(){}[]"
 _NOT_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
 _SKIP = re.compile(rf"{STRING}|//[^\n]*|->|[<>]=|([<({{\[])|([>)}}\]])")
+
+
+def allow_depth() -> None:
+    """Let Python's functions call themselves as often as MAX_DEPTH takes; they need no room on the C stack.
+
+    The limit stays raised: it is the interpreter's, and another thread may have come to need it.
+    """
+    needed = _CALLS_PER_LEVEL * MAX_DEPTH + 2000
+    if sys.getrecursionlimit() < needed:
+        sys.setrecursionlimit(needed)
 
 
 def check_text(text: str, filename: str) -> None:

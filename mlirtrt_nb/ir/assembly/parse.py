@@ -11,7 +11,7 @@ from ...errors import SourceSpan
 from ..context import definition
 from ..diagnostics import Found, found_in, place_of, raise_all, span_at
 from .attributes import Problem
-from .limits import check_text
+from .limits import allow_depth, check_text
 from .recovery import collect
 from .sourcemap import SourceMap
 from .tokens import BLANK
@@ -39,6 +39,7 @@ def parse_module(text: str, filename: str, context: ir.Context) -> ModuleOp:
     the place in `text`; further errors are in its `others`.
     """
     check_text(text, filename)
+    allow_depth()
     quiet = context.emit_error_diagnostics
     context.emit_error_diagnostics = False
     try:
