@@ -1,4 +1,4 @@
-"""Attention, spelled out in products and a softmax, and rotary embedding.
+"""Attention, spelled out in products and a softmax.
 
 The builder's own attention layer has no f32, no softcap and no output of the scores; it recognises the
 spelled-out form and fuses that.
@@ -13,12 +13,12 @@ import numpy as np
 from torch_mlir import ir
 
 from ....ir import dtypes
-from .dims import Dim
 from .emitter import Emitter
 from .matmul import product
 from .node import Node, Refused, converter, element, rank_of, shape_of
+from .shape_values import Dim
 
-__all__: list[str] = []
+__all__ = ["heads_apart", "heads_joined"]
 
 # TensorProto.DataType numbers of the precisions that softmax can have here.
 _PRECISIONS = {1: "f32", 10: "f16", 16: "bf16"}
@@ -27,9 +27,9 @@ _PRECISIONS = {1: "f32", 10: "f16", 16: "bf16"}
 @converter("Attention")
 def _attention(node: Node, emit: Emitter) -> list[ir.Value | None]:
     packed = rank_of(node[0]) == 3
-    query = _heads(node, emit, node[0], "q_num_heads") if packed else node[0]
-    key = _heads(node, emit, node[1], "kv_num_heads") if packed else node[1]
-    value = _heads(node, emit, node[2], "kv_num_heads") if packed else node[2]
+    query = heads_apart(node, emit, node[0], "q_num_heads") if packed else node[0]
+    key = heads_apart(node, emit, node[1], "kv_num_heads") if packed else node[1]
+    value = heads_apart(node, emit, node[2], "kv_num_heads") if packed else node[2]
     past = node.input(4)
     if past is not None:
         key = emit.concat([past, key], 2)
@@ -41,7 +41,7 @@ def _attention(node: Node, emit: Emitter) -> list[ir.Value | None]:
     weights = _weights(node, emit, masked, bias)
     made = product(emit, weights, _repeated(emit, value, query))
     if packed:
-        made = _joined(emit, made)
+        made = heads_joined(emit, made)
     return [
         made,
         key,
@@ -55,7 +55,7 @@ def _mode(node: Node) -> int:
     return int(node.attr("qk_matmul_output_mode", 0))
 
 
-def _heads(node: Node, emit: Emitter, x: ir.Value, name: str) -> ir.Value:
+def heads_apart(node: Node, emit: Emitter, x: ir.Value, name: str) -> ir.Value:
     """B x S x (heads * D) as B x heads x S x D."""
     heads, width = node.attr(name), shape_of(x)[2]
     if heads is None or width is None:
@@ -64,7 +64,7 @@ def _heads(node: Node, emit: Emitter, x: ir.Value, name: str) -> ir.Value:
     return emit.reshape(x, [batch, length, heads, width // heads], [0, 2, 1, 3])
 
 
-def _joined(emit: Emitter, x: ir.Value) -> ir.Value:
+def heads_joined(emit: Emitter, x: ir.Value) -> ir.Value:
     """B x heads x S x D as B x S x (heads * D)."""
     heads, width = shape_of(x)[1], shape_of(x)[3]
     if heads is None or width is None:
@@ -268,57 +268,3 @@ class _Mask:
         size[-1] = width
         fill = self.emit.filled(-inf, self.kind)
         return self.emit.slice(mask, [0] * len(size), size, mode="kFILL", fill=fill)
-
-
-@converter("RotaryEmbedding")
-def _rotary(node: Node, emit: Emitter) -> ir.Value:
-    """Pairs of hidden elements turned by the angle of their position."""
-    packed = rank_of(node[0]) == 3
-    x = node[0]
-    if packed:
-        x = _heads(node, emit, x, "num_heads")
-    width = shape_of(x)[3]
-    if width is None:
-        raise Refused("a dynamic head size")
-    turning = node.attr("rotary_embedding_dim", 0) or width
-    rotated = _rotated(node, emit, _columns(emit, x, 0, turning), turning)
-    if turning != width:
-        rotated = emit.concat([rotated, _columns(emit, x, turning, width)], 3)
-    return _joined(emit, rotated) if packed else rotated
-
-
-def _rotated(node: Node, emit: Emitter, x: ir.Value, width: int) -> ir.Value:
-    half = width // 2
-    cosine, sine = (_angles(node, emit, node[n], half) for n in (1, 2))
-    if node.attr("interleaved", 0):
-        first, second = _columns(emit, x, 0, width, 2), _columns(emit, x, 1, width, 2)
-    else:
-        first, second = _columns(emit, x, 0, half), _columns(emit, x, half, width)
-    real = emit.binary("kSUB", emit.binary("kPROD", first, cosine), emit.binary("kPROD", second, sine))
-    imaginary = emit.binary("kSUM", emit.binary("kPROD", first, sine), emit.binary("kPROD", second, cosine))
-    if not node.attr("interleaved", 0):
-        return emit.concat([real, imaginary], 3)
-    pairs = emit.concat([emit.unsqueeze(real, [4]), emit.unsqueeze(imaginary, [4])], 4)
-    batch, heads, length = emit.sizes(x)[:3]
-    return emit.reshape(pairs, [batch, heads, length, width])
-
-
-def _angles(node: Node, emit: Emitter, cache: ir.Value, half: int) -> ir.Value:
-    """The cosines or sines of each position, B x 1 x S x half."""
-    positions = node.input(3)
-    if positions is not None:
-        dims = [*shape_of(positions), *shape_of(cache)[1:]]
-        cache = emit.op("gather", [cache, positions], {"axis": 0}, emit.type(dims, element(cache)))
-    if shape_of(cache)[-1] != half:
-        cache = emit.slice(cache, [0, 0, 0], [*emit.sizes(cache)[:2], half])
-    return emit.unsqueeze(cache, [1])
-
-
-def _columns(emit: Emitter, x: ir.Value, start: int, end: int, step: int = 1) -> ir.Value:
-    """x[..., start:end:step]."""
-    sizes: list[int | Dim | ir.Value] = list(emit.sizes(x))
-    count = len(range(start, end, step))
-    if count == sizes[-1]:
-        return x
-    sizes[-1] = count
-    return emit.slice(x, [0, 0, 0, start], sizes, [1, 1, 1, step])

@@ -163,4 +163,4 @@ def constant_attribute(value: ir.Value) -> ir.Attribute | None:
     if not isinstance(owner, ir.OpView | ir.Operation) or owner.name != "onnx.constant":
         return None
     attributes = owner.attributes
-    return attributes["value"] if "value" in attributes else None
+    return attributes.get("value", None)

@@ -93,7 +93,11 @@ def _functions(node: Node, kind: str) -> dict[str, Any]:
     if tuple(kinds) == standard:
         return {}
     listed = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in kinds])
-    return {"activations": listed, "alphas": _numbers(node, kinds, "alpha"), "betas": _numbers(node, kinds, "beta")}
+    return {
+        "activations": listed,
+        "alphas": _numbers(node, kinds, "alpha"),
+        "betas": _numbers(node, kinds, "beta"),
+    }
 
 
 def _numbers(node: Node, kinds: Sequence[str], which: str) -> list[float] | None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
-from .dims import Dim
 from .emitter import Emitter
 from .node import Node, Refused, converter, element, rank_of, shape_of
+from .shape_values import Dim
 
 __all__ = ["target_of"]
 

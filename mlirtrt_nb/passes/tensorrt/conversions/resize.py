@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
-from .dims import Dim
 from .emitter import Emitter, Shape
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .reshaping import target_of
+from .shape_values import Dim
 
 __all__: list[str] = []
 

@@ -6,10 +6,10 @@ import numpy as np
 from torch_mlir import ir
 
 from ....ir import dtypes
-from .dims import Dim
 from .emitter import Emitter
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .reshaping import target_of
+from .shape_values import Dim
 
 __all__ = ["broadcast_to"]
 
@@ -36,7 +36,7 @@ def _size(node: Node, emit: Emitter) -> ir.Value:
 
 @converter("ConstantOfShape")
 def _constant_of_shape(node: Node, emit: Emitter) -> ir.Value:
-    attribute = node.operation.attributes["value"] if "value" in node.operation.attributes else None
+    attribute = node.operation.attributes.get("value", None)
     number = 0.0
     if attribute is not None:
         from ....ir.constants import value_of

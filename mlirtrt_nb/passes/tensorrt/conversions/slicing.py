@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from .dims import Dim
 from .emitter import Emitter
 from .node import Node, Refused, converter, rank_of
+from .shape_values import Dim
 
 __all__: list[str] = []
 
@@ -112,9 +112,7 @@ def _forward_part(
     return first, count
 
 
-def _backward_part(
-    emit: Emitter, dim: Dim, start: int, end: int, step: int
-) -> tuple[ir.Value, ir.Value | Dim]:
+def _backward_part(emit: Emitter, dim: Dim, start: int, end: int, step: int) -> tuple[ir.Value, ir.Value | Dim]:
     """From `start` down to the element after `end`, in steps of `step`; -1 stands before the first element."""
     length = emit.scalar(dim)
     top = emit.with_number("kSUB", length, 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from .dims import Dim
 from .emitter import Emitter
 from .node import Node, Refused, converter, element, rank_of, shape_of
+from .shape_values import Dim
 
 __all__: list[str] = []
 

@@ -115,7 +115,17 @@ def test_einsum(equation):
     check(proto, {n: normal(*shapes[t]) for n, t in zip(names, terms, strict=True)}, tolerance=TOLERANCE)
 
 
-REDUCTIONS = "ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp".split()
+REDUCTIONS = [
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceSumSquare",
+    "ReduceLogSumExp",
+]
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
