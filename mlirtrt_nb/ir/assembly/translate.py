@@ -135,13 +135,20 @@ class Translator(Emitter):
         """Whether a dotted name is an op, not an attribute's name in a dictionary."""
         match = _NEXT.match(self.text, end)
         following, second = match.groups() if match else ("", "")
-        if following == "=":
-            return second == "="
-        if following not in (",", "}"):
+        if following not in ("=", ",", "}") or following + second == "==":
             return True
-        before = self.text[max(0, start - 200) : start].rstrip()[-1:]
+        if self._before(start) not in ("{", ","):
+            return True
         syntax = syntax_of(name)
-        return before not in ("{", ",") or (syntax is not None and syntax.terminator)
+        return following == "}" and syntax is not None and syntax.terminator
+
+    def _before(self, start: int) -> str:
+        """The last character before `start` that is neither blank nor in a comment."""
+        for line in reversed(self.text[max(0, start - 400) : start].split("\n")):
+            code = line.partition("//")[0].rstrip()
+            if code:
+                return code[-1]
+        return ""
 
     def _guarded(self, kind: str, match: re.Match[str], group: int = 0) -> None:
         """Translate what the scan stopped at; on a problem, note it and go on at the next line."""
