@@ -48,6 +48,7 @@ _LIST = (
     _enum("causal_mask_kind", "NONE UPPER_LEFT LOWER_RIGHT"),
     _enum("kv_cache_mode", "LINEAR"),
     _enum("moe_act_type", "NONE SILU"),
+    _enum("recurrence_direction", "FORWARD REVERSE BIDIRECTIONAL"),  # TensorRT has no enum for it
     _enum("bounding_box_format", "CORNER_PAIRS CENTER_SIZES"),
     _enum("cumulative_operation", "SUM"),
     _enum("scale_mode", "UNIFORM CHANNEL ELEMENTWISE"),

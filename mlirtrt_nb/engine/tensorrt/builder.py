@@ -58,19 +58,22 @@ class TensorRtBuilder:
             raise Cancelled(f"building {request.name!r} was cancelled") from None
 
     def _build(self, trt: Any, request: BuildRequest) -> Engine:
+        from ...passes.tensorrt.expand_recurrent import expanded
+
         start = time.perf_counter()
         log = BuildLog()
+        function, weights = expanded(request.function, request.weights)
         logger = attach(trt, log)
         builder = trt.Builder(logger)
         network = new_network(trt, builder)
-        encoded = encode_function(trt, network, request.function, request.weights, log)
-        name_dimensions(network, encoded.inputs, request.function, request.profiles)
+        encoded = encode_function(trt, network, function, weights, log)
+        name_dimensions(network, encoded.inputs, function, request.profiles)
         config = target_config(trt, builder, self.kind, request.target)
         if self._level is not None:
             config.builder_optimization_level = self._level
         if self._workspace is not None:
             config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, self._workspace)
-        add_profiles(builder, config, network, encoded.inputs, request.function, request.profiles)
+        add_profiles(builder, config, network, encoded.inputs, function, request.profiles)
         monitor = BuildMonitor()
         config.progress_monitor = held = monitor.attach(trt)
         kept = (logger, held, encoded)  # all of it must outlive the builder, also in a build left behind

@@ -49,7 +49,7 @@ def _attributes(op: Op) -> dict[str, Any]:
     }
     if op.attr("activations") is not None:
         functions = functions_of(op)
-        given["activations"] = [name[1:].replace("_", "").lower() for name, _, _ in functions]
+        given["activations"] = [name[1:].title().replace("_", "") for name, _, _ in functions]
         alphas = [alpha for name, alpha, _ in functions if "alpha" in ACTIVATIONS[name]]
         betas = [beta for name, _, beta in functions if "beta" in ACTIVATIONS[name]]
         given["activation_alpha"], given["activation_beta"] = alphas or None, betas or None

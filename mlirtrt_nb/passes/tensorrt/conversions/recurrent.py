@@ -17,10 +17,9 @@ _FLOATS = frozenset({"f32", "f16", "bf16"})
 _DIRECTIONS = {"forward": "kFORWARD", "reverse": "kREVERSE", "bidirectional": "kBIDIRECTIONAL"}
 # By ONNX's name, in lower case.
 _ACTIVATIONS = {kind[1:].replace("_", "").lower(): kind for kind in ACTIVATIONS}
-# Of the functions that ONNX gives none for, alpha and beta must be written.
+# Others must be written: ONNX gives none, or (ThresholdedRelu) ONNX Runtime takes another number than ONNX says.
 _DEFAULTS = {
     "kLEAKY_RELU": {"alpha": 0.01},
-    "kTHRESHOLDED_RELU": {"alpha": 1.0},
     "kELU": {"alpha": 1.0},
     "kHARD_SIGMOID": {"alpha": 0.2, "beta": 0.5},
 }
