@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from .attributes import Problem
+from .groups import joined
 from .meanings import Meanings
 from .output import Output
 from .parsed import Parsed
@@ -77,10 +78,9 @@ class Emitter(Reader):
             return []
         return [(name, int(count or 1)) for name, count in _RESULT.findall(match.group(1))]
 
-    def location(self, start: int, name: str | None, end: int) -> str:
+    def location(self, start: int, names: list[str], end: int) -> str:
         """` loc(...)` for an op, where MLIR would not give it the right one by itself."""
-        if name is not None and _NUMBERED.match(name):
-            name = None
+        name = None if not names or _NUMBERED.match(names[0]) else joined(names)
         moved = self.text.rfind("\n", 0, start) < self._moved_from
         if (name is None and not moved) or _LOCATION.match(self.text, end):
             return ""

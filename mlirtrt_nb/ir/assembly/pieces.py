@@ -12,7 +12,7 @@ from ..opdef import Attr, OpDef
 from . import formats as f
 from .attributes import Problem
 from .parsed import Parsed
-from .slots import slot_pattern, slot_to_generic
+from .slots import slot_in_words, slot_pattern, slot_to_generic
 from .tokens import (
     BLANK,
     DICT,
@@ -201,7 +201,7 @@ def _slot(op: OpDef, attr: Attr) -> Piece:
         if value is None or value != parsed.syntax.defaults.get(attr.name):
             parsed.attributes[attr.name] = value
 
-    expected = f"{attr.name} ({attr.kind})"
+    expected = slot_in_words(op, attr)
     source = slot_pattern(attr)
     if source is None:
         # An expression that never matches: such an attribute always takes a scan.

@@ -14,6 +14,7 @@ from torch_mlir import ir
 
 from ..symbols import ENGINES_MARK
 from .attributes import split_dict, to_custom
+from .groups import split_groups
 from .printed import Printed, attributes_of, split_function_type
 from .syntax import Syntax, dialect_names, syntax_of
 from .templates import Template, Templates
@@ -49,13 +50,20 @@ def print_module(
         # The module has been verified when it was read or changed; verifying again only to print is slow.
         assume_verified=True,
     )
-    lines = text.rstrip("\n").split("\n")
+    text = text.rstrip("\n")
     if custom:
-        lines = "\n".join(_Rewriter(locations).rewrite(lines)).split("\n")
-    if limit is not None and len(lines) > limit:
-        more = len(lines) - limit
-        lines = [*lines[:limit], f"// … {more:,} more {'line' if more == 1 else 'lines'}"]
-    return "\n".join(lines) + "\n"
+        text = "\n".join(_Rewriter(locations).rewrite(text.split("\n")))
+    if names:
+        text = split_groups(text)
+    return (text if limit is None else _cut(text, limit)) + "\n"
+
+
+def _cut(text: str, limit: int) -> str:
+    lines = text.split("\n")
+    more = len(lines) - limit
+    if more <= 0:
+        return text
+    return "\n".join([*lines[:limit], f"// … {more:,} more {'line' if more == 1 else 'lines'}"])
 
 
 @cache

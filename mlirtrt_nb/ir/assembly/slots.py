@@ -12,7 +12,15 @@ from ..opdef import Attr, OpDef
 from .attributes import Problem, clean, enum_value, split_dict, to_generic
 from .tokens import BLANK, NUMBER, STRING, SYMBOL, TYPE, unquote
 
-__all__ = ["SEGMENTS", "default_text", "normalise", "slot_pattern", "slot_to_generic", "slot_to_text"]
+__all__ = [
+    "SEGMENTS",
+    "default_text",
+    "normalise",
+    "slot_in_words",
+    "slot_pattern",
+    "slot_to_generic",
+    "slot_to_text",
+]
 
 SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 
@@ -35,6 +43,28 @@ def slot_pattern(attr: Attr) -> str | None:
     if attr.kind == "elements":
         return rf"(?:dense|dense_resource)<(?:{STRING}|[^<>\"/]++)>{BLANK}:{BLANK}{TYPE}"
     return {"i1": r"(?:true|false)\b", "str": STRING, "symbol": SYMBOL, "unit": ""}.get(attr.kind)
+
+
+def slot_in_words(op: OpDef, attr: Attr) -> str:
+    """What stands in the slot, for messages."""
+    if attr.kind.startswith("enum:"):
+        values = definitions()[op.dialect].enums[attr.kind[5:]].values
+        return f"{attr.name}, as in <{values[0]}>"
+    if attr.kind in _TYPED_NUMBERS:
+        return f"{attr.name}, {'a number' if attr.kind[0] == 'f' else 'an integer'}"
+    examples = {
+        "elements": "dense<1.0> : tensor<4xf32>",
+        "symbol": "@name",
+        "str": "@name" if attr.name == "sym_name" else '"text"',
+        "i1": "true",
+        "array<i32>": "[1, 2]",
+        "array<i64>": "[1, 2]",
+        "array<f32>": "[1.0, 2.0]",
+        "affine_map": "affine_map<(d0, d1) -> (d1, d0)>",
+        "array": "[...]",
+        "dict": "{...}",
+    }
+    return f"{attr.name}, as in {examples[attr.kind]}" if attr.kind in examples else attr.name
 
 
 def slot_to_generic(op: OpDef, attr: Attr, text: str, position: int) -> str | None:

@@ -16,6 +16,7 @@ from ..symbols import ENGINES_MARK
 from .attributes import Problem, clean, to_generic
 from .emit import Emitter
 from .generic_form import read_generic
+from .groups import joined
 from .meanings import Meanings
 from .names import NamedArgument, arguments_at, function_arguments, simple_op_end
 from .parsed import Parsed
@@ -215,9 +216,9 @@ class Translator(Emitter):
             self.position = end
             return
         self.guessed = True
-        name = results[: results.index("=")].split(",")[0].partition(":")[0].strip()
+        names = [name.partition(":")[0].strip() for name in results[: results.index("=")].split(",")]
         self._pass_on(start, stop)
-        self.write(self.named_place(name, end), stop, stop)
+        self.write(f" loc({self.place(end, joined(names))})", stop, stop)
         self.position = stop
 
     def _attribute(self, start: int) -> None:
@@ -305,7 +306,7 @@ class Translator(Emitter):
         op = parsed.syntax.op
         start, end = parsed.position, self.position
         names = self.result_names(start)
-        location = self.location(start, names[0][0] if names else None, end)
+        location = self.location(start, [name for name, _ in names], end)
         if self._is_engines_module(parsed):
             self.write(location + self.breaks(parsed.written_to, end), start, end)
             return
@@ -340,17 +341,21 @@ class Translator(Emitter):
         results = match.group(1)
         location = ""
         if results is not None:
-            types = template.types
-            if "," in results or ":" in results:
-                names = self.result_names(start)
-                self.remember(names, types)
-                results = names[0][0]
-            elif types:
-                self.known[results] = types[0]
+            names = self._note_results(results, start, template.types)
             if not results[1].isdigit():
-                location = self.location(start, results, end)
+                location = self.location(start, names, end)
         self.out.write(template.fill(values) + location, start)
         self.position = self._moved_from = end
+
+    def _note_results(self, results: str, start: int, types: list[str]) -> list[str]:
+        """Note the types of a line's results; gives their names."""
+        if "," not in results and ":" not in results:
+            if types:
+                self.known[results] = types[0]
+            return [results]
+        names = self.result_names(start)
+        self.remember(names, types)
+        return [name for name, _ in names]
 
     def _template(self, text: str) -> Template | None:
         """What a whole line becomes; None where it is not one op, or depends on more than its text."""
