@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 import numpy as np
-from onnx import TensorProto, TypeProto, defs, helper, shape_inference
+from onnx import TensorProto, TypeProto, checker, defs, helper, shape_inference
 from torch_mlir import ir
 
 from ...ir import dtypes
@@ -58,7 +58,9 @@ class TypeInference:
             found = shape_inference.infer_node_outputs(
                 schema, node, types, data, opset_imports=self._imports, ir_version=_IR_VERSION
             )
-        except shape_inference.InferenceError as error:
+            if any(d.dim_value < 0 for kind in found.values() for d in kind.tensor_type.shape.dim):
+                raise shape_inference.InferenceError("a dimension of the result would be negative")
+        except (shape_inference.InferenceError, checker.ValidationError) as error:
             if self.failure is None:
                 self.failure = (operation, str(error).strip())
             return nothing

@@ -13,9 +13,26 @@ from .nodes import describe
 from .types import TypeTable
 from .weights import TensorReader
 
-__all__ = ["AttributeMaker", "constant_array"]
+__all__ = ["AttributeMaker", "constant_array", "plain_value"]
 
 _A = AttributeProto
+_PLAIN_FIELDS = {
+    _A.INT: "i",
+    _A.INTS: "ints",
+    _A.FLOAT: "f",
+    _A.FLOATS: "floats",
+    _A.STRING: "s",
+    _A.STRINGS: "strings",
+}
+
+
+def plain_value(attribute: AttributeProto) -> Any:
+    """The Python value of a number, string (as bytes), or tuple of them; None for any other attribute."""
+    field = _PLAIN_FIELDS.get(attribute.type)
+    if field is None:
+        return None
+    value = getattr(attribute, field)
+    return tuple(value) if field.endswith("s") and field != "s" else value
 
 
 class AttributeMaker:
@@ -27,26 +44,6 @@ class AttributeMaker:
         self._cache: dict[tuple[int, Any], ir.Attribute] = {}
         self._i64 = ir.IntegerType.get_signless(64)
         self._f32 = ir.F32Type.get()
-
-    def plain(self, attribute: AttributeProto) -> ir.Attribute | None:
-        """The attribute of a number, string, or list of them; None for a tensor, graph or type."""
-        kind = attribute.type
-        value: Any
-        if kind == _A.INT:
-            value = attribute.i
-        elif kind == _A.INTS:
-            value = tuple(attribute.ints)
-        elif kind == _A.FLOAT:
-            value = attribute.f
-        elif kind == _A.STRING:
-            value = attribute.s
-        elif kind == _A.FLOATS:
-            value = tuple(attribute.floats)
-        elif kind == _A.STRINGS:
-            value = tuple(attribute.strings)
-        else:
-            return None
-        return self.of_value(kind, value)
 
     def of_value(self, kind: int, value: Any) -> ir.Attribute:
         """The attribute of a Python value of an AttributeProto type (INT, INTS, FLOAT, ...)."""

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, checker, defs
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, checker, defs
 
 from ...errors import InvalidModelError
 from .nodes import describe, subgraphs
@@ -50,16 +50,42 @@ def normalise(model: ModelProto) -> ModelProto:
         kept = [entry for entry in graph.input if entry.name not in constants]
         del graph.input[:]
         graph.input.extend(kept)
-    for entry in graph.input:
-        for dim in entry.type.tensor_type.shape.dim:
-            # Some exporters write these for "not known"; as names they would tie dimensions together.
-            if dim.HasField("dim_param") and dim.dim_param in _NO_NAMES:
-                dim.ClearField("value")
+    _clean(graph)
     model.ir_version = max(model.ir_version, 4)
     graph.name = graph.name or "main"
     if not model.opset_import:
         model.opset_import.add(domain="", version=1)
     return model
+
+
+def _clean(graph: GraphProto) -> None:
+    """Drop what stands for "not known" among dimensions, in subgraphs too; refuse tensors of negative size."""
+    for entry in (*graph.input, *graph.output, *graph.value_info):
+        for dim in entry.type.tensor_type.shape.dim:
+            # As names of dimensions these would tie together what has nothing in common.
+            if dim.dim_value < 0 or (dim.HasField("dim_param") and dim.dim_param in _NO_NAMES):
+                dim.ClearField("value")
+    for tensor in graph.initializer:
+        _refuse_negative(tensor, f"initializer {tensor.name!r}")
+    for node in graph.node:
+        _check_text(node)
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                _refuse_negative(attribute.t, f"attribute {attribute.name!r} of {describe(node)}")
+        for inner in subgraphs(node):
+            _clean(inner)
+
+
+def _refuse_negative(tensor: TensorProto, what: str) -> None:
+    if any(size < 0 for size in tensor.dims):
+        raise InvalidModelError(f"{what} has a negative dimension: {list(tensor.dims)}")
+
+
+def _check_text(node: NodeProto) -> None:
+    """Raise InvalidModelError for a name that is no UTF-8: protobuf then gives its bytes."""
+    for text in (node.op_type, node.name, node.domain, *node.input, *node.output):
+        if not isinstance(text, str):
+            raise InvalidModelError(f"a node holds a name that is not text: {bytes(text)[:40]!r}")
 
 
 def check(model: ModelProto) -> None:

@@ -14,7 +14,7 @@ from torch_mlir.dialects import builtin, func
 from ...errors import InvalidModelError
 from ...ir.constants import attribute_of
 from ...ir.opdef import VARIADIC_SLOTS
-from .attributes import AttributeMaker, constant_array
+from .attributes import AttributeMaker, constant_array, plain_value
 from .checks import AXIS_OPS, check_axis
 from .loops import argument_types
 from .nodes import describe, read_names
@@ -253,15 +253,14 @@ class Importer:
         given = set()
         for proto in node.attribute:
             given.add(proto.name)
-            attribute = self._attributes.plain(proto)
-            if attribute is None:
-                if proto.type == _GRAPH and proto.name in form.regions:
-                    graphs.append((proto.name, proto.g))
-                    continue
-                attribute = self._other_attribute(node, proto)
-            elif proto.name in form.implied and _value(attribute) == form.implied[proto.name]:
-                continue
-            attributes[proto.name] = attribute
+            value = plain_value(proto)
+            if value is not None:
+                if form.implied.get(proto.name) != value:
+                    attributes[proto.name] = self._attributes.of_value(proto.type, value)
+            elif proto.type == _GRAPH and proto.name in form.regions:
+                graphs.append((proto.name, proto.g))
+            else:
+                attributes[proto.name] = self._other_attribute(node, proto)
         for name, value in form.defaults.items():
             if name not in given:
                 kind = _PYTHON_KINDS[type(value)]
@@ -299,10 +298,6 @@ class Importer:
 
 
 _STRING = 8  # TensorProto.STRING
-
-
-def _value(attribute: Any) -> Any:
-    return attribute.value if hasattr(attribute, "value") else list(attribute)
 
 
 def _value_attributes(entry: ValueInfoProto) -> ir.DictAttr:

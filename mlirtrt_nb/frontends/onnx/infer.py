@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from onnx import GraphProto, ModelProto, TypeProto, shape_inference
+from onnx import GraphProto, ModelProto, TypeProto
 
 from ...dialects.onnx.schemas import op_name
+from .safe_inference import infer_shapes
 
 __all__ = ["infer_types"]
 
@@ -16,12 +17,7 @@ def infer_types(model: ModelProto) -> ModelProto:
     the declared type counts where inference finds nothing. Weights may be stripped.
     """
     declared = _take_declared(model.graph)
-    try:
-        # Without strict mode, a node whose inference fails only leaves its results unknown.
-        inferred = shape_inference.infer_shapes(model.SerializeToString(), data_prop=True)
-    except Exception:  # the C++ code raises several kinds; a model without shapes still imports
-        inferred = ModelProto()
-        inferred.CopyFrom(model)
+    inferred = infer_shapes(model)
     static = all(_is_static(entry.type) for entry in inferred.graph.input)
     _merge(inferred.graph, declared, trust=static)
     return inferred

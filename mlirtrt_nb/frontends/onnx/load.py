@@ -126,6 +126,8 @@ def _import(
     except SourceError as error:
         error.where = error.where or source
         raise
+    except UnicodeDecodeError:
+        raise InvalidModelError("the ONNX model is damaged: a name in it is not text", where=source) from None
     return Program(module, weights, name=name or model.graph.name or "program", source=source)
 
 

@@ -25,7 +25,7 @@ class OpForm:
     variadic_results: bool
     regions: dict[str, int]
     defaults: dict[str, Any]  # attributes whose default depends on the version
-    implied: dict[str, Any]  # attributes whose default the dialect declares
+    implied: dict[str, Any]  # defaults that the dialect declares, as `attributes.plain_value` gives them
 
 
 @cache
@@ -45,5 +45,11 @@ def form_of(domain: str, op_type: str, version: int) -> OpForm:
         any(r.variadic for r in op.results),
         {region.name: index for index, region in enumerate(op.regions)},
         defaults,
-        {a.name: a.default for a in op.attrs if a.default is not None},
+        {a.name: _as_proto_value(a.default) for a in op.attrs if a.default is not None},
     )
+
+
+def _as_proto_value(default: Any) -> Any:
+    if isinstance(default, str):
+        return default.encode()
+    return tuple(default) if isinstance(default, list) else default

@@ -100,7 +100,7 @@ class _Folder:
 
         op = Op.of(operation)
         weight = self._known(operation.operands[1])
-        if weight is None:
+        if weight is None or weight.ndim < (1 if operation.name == "onnx.batchnormalization" else 2):
             return None
         if operation.name == "onnx.conv":
             return weight.shape[0]

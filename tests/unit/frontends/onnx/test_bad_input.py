@@ -190,3 +190,91 @@ def test_nothing_is_left_behind():
     """After a refusal, a good model loads as before."""
     refused(model([node("Nope", ["x"], ["y"])], {"x": [1]}, ["y"]))
     assert from_onnx(model([node("Relu", ["x"], ["y"])], {"x": [1]}, ["y"])).inputs[0].name == "x"
+
+
+def test_window_larger_than_its_input():
+    """A convolution whose window does not fit, with a Slice after it, is refused by name; ONNX's own inference
+    would end the process at the Slice."""
+    nodes = [node("Conv", ["x", "w"], ["c"], name="conv"), node("Slice", ["c", "s", "e"], ["y"])]
+    weights = {"w": np.zeros((1, 1, 5, 5), np.float32), "s": np.array([0] * 4), "e": np.array([1] * 4)}
+    message = refused(model(nodes, {"x": [1, 1, 1, 1]}, ["y"], weights))
+    assert "'conv' (Conv)" in message and "negative dimension" in message
+
+
+def test_negative_dimensions():
+    """An initializer of negative size is refused; an input's negative dimension means that it is not known."""
+    proto = model([node("Add", ["x", "w"], ["y"])], {"x": [-1, 2]}, ["y"], {"w": np.ones(2, np.float32)})
+    assert from_onnx(proto).inputs[0].shape == (None, 2)
+    proto.graph.initializer[0].dims[0] = -2
+    assert "initializer 'w' has a negative dimension" in refused(proto)
+
+
+def test_names_that_are_not_text():
+    """Bytes that are no UTF-8 in a name give one error."""
+    data = model([node("Relu", ["x"], ["y"], name="QQQQ")], {"x": [1]}, ["y"]).SerializeToString()
+    with pytest.raises(InvalidModelError, match="not text"):
+        from_onnx(data.replace(b"QQQQ", b"Q\xff\xfeQ"))
+
+
+def mutated(proto, random):
+    """A copy with one to three damages: nodes dropped or rewired, types, sizes and attributes changed."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    graph = copy.graph
+    for _ in range(random.integers(1, 4)):
+        victim = graph.node[random.integers(len(graph.node))]
+        other = graph.node[random.integers(len(graph.node))]
+        tensor = graph.initializer[random.integers(len(graph.initializer))]
+        match random.integers(8):
+            case 0:
+                graph.node.remove(victim)
+            case 1:
+                victim.input[0] = other.output[0]
+            case 2:
+                victim.output[0] = other.output[0]
+            case 3:
+                victim.op_type = other.op_type
+            case 4:
+                tensor.dims[:1] = [int(random.choice([0, -1, 3, 2**40]))]
+            case 5:
+                tensor.data_type = int(random.integers(30))
+            case 6:
+                for attribute in victim.attribute[:1]:
+                    attribute.type = int(random.integers(1, 15))
+            case 7:
+                for attribute in victim.attribute[:1]:
+                    attribute.i = int(random.choice([-1, 0, 2**62]))
+                    attribute.ints[:1] = [int(random.choice([-1, 0, 2**40]))] if attribute.ints else []
+        if not graph.node:
+            break
+    return copy
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_models(seed):
+    """A model damaged in its structure either imports and goes through the input passes, or gives one error."""
+    nodes = [
+        node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], strides=[1, 1]),
+        node("BatchNormalization", ["c", "g", "g", "g", "g"], ["n"]),
+        node("Relu", ["n"], ["r"]),
+        node("Shape", ["r"], ["s"]),
+        node("Slice", ["s", "zero", "one"], ["b"]),
+        node("Concat", ["b", "minus"], ["t"], axis=0),
+        node("Reshape", ["r", "t"], ["f"]),
+        node("Transpose", ["f"], ["q"], perm=[1, 0]),
+        node("Softmax", ["q"], ["y"], axis=1),
+    ]
+    weights = {
+        "w": np.ones((4, 3, 3, 3), np.float32),
+        "g": np.ones(4, np.float32),
+        "zero": np.array([0]),
+        "one": np.array([1]),
+        "minus": np.array([-1]),
+    }
+    proto = mutated(model(nodes, {"x": [1, 3, 8, 8]}, ["y"], weights), np.random.default_rng(seed))
+    try:
+        program = from_onnx(proto)
+        passes = "specialize-shapes,onnx-eliminate-identity,onnx-fold-constants,fold-batch-norm"
+        assert mt.Pipeline.parse(passes).run(program).program.module.operation.verify()
+    except MlirTrtError as error:
+        assert len(str(error)) < 900
