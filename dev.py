@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -78,20 +80,21 @@ def environment(kind: str) -> Path:
     """The Python of `.venv`, made or brought up to date for `kind` ("run" or "test") first."""
     python = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     marker = VENV / ".installed"
-    wanted = {name: _fingerprint(name) for name in LOCKS}
-    have = marker.read_text(encoding="utf-8") if marker.exists() and python.exists() else ""
-    if have == wanted["test"] or have == wanted[kind]:
+    found = marker.read_text(encoding="utf-8").split() if marker.exists() and python.exists() else []
+    version = platform.python_version()
+    if found in ([version, _fingerprint("test")], [version, _fingerprint(kind)]):
         return python
-    print(f"dev.py: setting up .venv ({kind}); this happens once", flush=True)
+    print(f"dev.py: setting up .venv ({kind}); this happens once and takes a minute or two", flush=True)
     marker.unlink(missing_ok=True)
-    # A venv of another Python version cannot be updated in place.
-    _run_setup([sys.executable, "-m", "venv", "--clear", str(VENV)], _VENV_ADVICE)
+    if found[:1] != [version]:
+        # Of another Python version, or left half made.
+        _run_setup([sys.executable, "-m", "venv", "--clear", str(VENV)], _VENV_ADVICE)
     pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input"]
     # The lock is complete, so pip need not resolve; bytecode comes with the first import of what is used.
     pinned = ["--no-deps", "--require-hashes", "--only-binary=:all:", "--no-compile", "-r", str(LOCKS[kind])]
     _run_setup([*pip, *pinned], _PIP_ADVICE)
     _run_setup([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], _PIP_ADVICE)
-    marker.write_text(wanted[kind], encoding="utf-8")
+    marker.write_text(f"{version} {_fingerprint(kind)}", encoding="utf-8")
     return python
 
 
@@ -103,11 +106,13 @@ _PIP_ADVICE = (
 
 
 def _fingerprint(kind: str) -> str:
-    """Changes when the pins, the project's own metadata or the Python version do."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]} {kind}".encode())
-    for path in (LOCKS[kind], ROOT / "pyproject.toml"):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """Changes when the pins or the project's metadata do; settings of tools do not count."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    digest = hashlib.sha256(json.dumps(project, sort_keys=True).encode())
+    digest.update(LOCKS[kind].read_bytes())
+    return f"{kind}-{digest.hexdigest()}"
 
 
 def _run_setup(command: list[str], advice: str) -> None:
