@@ -115,7 +115,8 @@ class Op:
         self.definition = definition
         self._groups = groups
         self._attrs = attrs
-        self.operation = operation
+        # None before the op exists; typed Any, since nearly all readers have a live op.
+        self.operation: Any = operation
 
     @staticmethod
     def of(operation: ir.Operation | ir.OpView) -> Op:

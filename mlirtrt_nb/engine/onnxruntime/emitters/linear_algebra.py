@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch_mlir import ir
 
 from ....ir.builder import Op
@@ -69,11 +71,15 @@ def _is_gemm(op: Op) -> bool:
 
 
 def _gemm(op: Op, scope: Scope, bias: str | None) -> str:
-    transposed = {
-        key: int(op.attr(kind) == "kTRANSPOSE") or None for key, kind in (("transA", "op0"), ("transB", "op1"))
+    turned: dict[str, Any] = {
+        key: 1 for key, kind in (("transA", "op0"), ("transB", "op1")) if _turns(op, kind)
     }
     inputs = [scope.tensor(op.operand("input0")), scope.tensor(op.operand("input1")), bias]
-    return scope.op("Gemm", inputs, **transposed)
+    return scope.op("Gemm", inputs, **turned)
+
+
+def _turns(op: Op, kind: str) -> bool:
+    return op.attr(kind) == "kTRANSPOSE"
 
 
 def _bias_follows(op: Op, scope: Scope) -> bool:
@@ -90,14 +96,10 @@ def _product_and_bias(sum_op: Op, scope: Scope) -> tuple[Op, ir.Value] | None:
     first, second = sum_op.operand("input1"), sum_op.operand("input2")
     for product, bias in ((first, second), (second, first)):
         owner = product.owner if isinstance(product, ir.OpResult) else None
-        if (
-            owner is None
-            or owner.name != "tensorrt.matrix_multiply"
-            or owner.operation.parent != sum_op.operation.parent
-        ):
+        if owner is None or owner.name != "tensorrt.matrix_multiply" or not _row(bias):
             continue
-        shape = _row(bias)
-        if shape and len(list(product.uses)) == 1 and _is_gemm(Op.of(owner)):
+        together = owner.operation.parent == sum_op.operation.parent
+        if together and len(list(owner.results[0].uses)) == 1 and _is_gemm(Op.of(owner)):
             return Op.of(owner), bias
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....ir.builder import Op
 from ..scope import Scope, element_type
 from .dims import rank_of, reshape, vector
@@ -67,6 +69,6 @@ def non_zero(op: Op, scope: Scope) -> None:
 @emits("cumulative")
 def cumulative(op: Op, scope: Scope) -> None:
     name = scope.tensor(op.operand("input"))
-    flags = {key: int(op.attr(key)) or None for key in ("exclusive", "reverse")}
+    flags: dict[str, Any] = {key: 1 for key in ("exclusive", "reverse") if op.attr(key)}
     axis = scope.literal(op.attr("axis"))
     scope.set(op.operation.results[0], scope.op("CumSum", [name, axis], **flags))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from torch_mlir import ir
 
 from ....ir.builder import Op
 from ..scope import Scope
@@ -26,14 +23,16 @@ def slice_op(op: Op, scope: Scope) -> None:
     name = scope.tensor(value)
     if rank_of(value) == 0:
         scope.set(result, name)
-    elif stride is None or 0 in stride or (mode != "kDEFAULT" and not _paddable(value, start, size)):
+    elif stride is None or 0 in stride:
         scope.set(result, _by_index(op, scope, name, mode))
-    elif mode != "kDEFAULT":
-        scope.set(result, _padded(op, scope, name, mode, start, size, stride))
-    elif start is not None and size is not None:
+    elif mode == "kDEFAULT" and start is not None and size is not None:
         scope.set(result, _static(scope, name, dims_of(value), start, size, stride))
-    else:
+    elif mode == "kDEFAULT":
         scope.set(result, _dynamic(op, scope, name, stride))
+    elif start is None or size is None or -1 in dims_of(value) or 0 in dims_of(value):
+        scope.set(result, _by_index(op, scope, name, mode))
+    else:
+        scope.set(result, _padded(op, scope, name, mode, start, size, stride))
 
 
 def _numbers(op: Op, scope: Scope, name: str) -> list[int] | None:
@@ -90,11 +89,9 @@ def _dynamic(op: Op, scope: Scope, name: str, stride: list[int]) -> str:
     return scope.op("Slice", [name, start, end, scope.literal(list(range(len(stride)))), steps])
 
 
-def _paddable(value: ir.Value, start: list[int] | None, size: list[int] | None) -> bool:
-    return start is not None and size is not None and -1 not in dims_of(value) and 0 not in dims_of(value)
-
-
-def _padded(op: Op, scope: Scope, name: str, mode: str, start: Any, size: list[int], stride: list[int]) -> str:
+def _padded(
+    op: Op, scope: Scope, name: str, mode: str, start: list[int], size: list[int], stride: list[int]
+) -> str:
     """Pad so that nothing is outside, then slice: ONNX Runtime fuses a zero Pad into a convolution."""
     dims = dims_of(op.operand("input"))
     before, after = [], []
