@@ -180,7 +180,9 @@ class _Resolver:
         return [shape for n in wanted if (shape := found[n]) is not None]
 
     def _infer(self, arguments: Sequence[Shape]) -> list[Shape | None]:
-        from onnx import ModelProto, shape_inference
+        from onnx import ModelProto
+
+        from ..frontends.onnx.safe_inference import infer_shapes
 
         model = ModelProto()
         model.CopyFrom(self._exported.model)
@@ -191,7 +193,7 @@ class _Resolver:
                 dims.dim.add(dim_value=size)
         for info in model.graph.output:
             info.type.tensor_type.ClearField("shape")
-        inferred = shape_inference.infer_shapes(model, data_prop=True)
+        inferred = infer_shapes(model)
         return [_static_shape(info) for info in inferred.graph.output]
 
     def _measure(self, arguments: Sequence[Shape]) -> list[Shape | None]:
