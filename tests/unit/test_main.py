@@ -1,0 +1,107 @@
+"""`python -m mlirtrt_nb`: the work from a shell."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlirtrt_nb.__main__ import main
+
+SUM = """func.func @main(%x: tensor<2x4xf32> {plan.name = "x"}, %y: tensor<2x4xf32> {plan.name = "y"})
+    -> (tensor<2x4xf32> {plan.name = "sum"}) {
+  %s = tensorrt.element_wise <kSUM>(%x, %y : tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %dead = tensorrt.identity %x : tensor<2x4xf32> to tensor<2x4xf32>
+  return %s : tensor<2x4xf32>
+}
+"""
+X, Y = np.ones((2, 4), np.float32), np.arange(8, dtype=np.float32).reshape(2, 4)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A sum as MLIR, with its inputs as .npy files beside it."""
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    path = tmp_path / "sum.mlir"
+    path.write_text(SUM)
+    return path
+
+
+def test_compile_run_and_bench(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model becomes a .plan file beside it, which runs on arrays and is measured."""
+    assert main(["compile", str(model)]) == 0
+    plan = model.with_suffix(".plan")
+    assert f"wrote {plan}" in capsys.readouterr().out
+    inputs = [f"--input=x={model.parent / 'x.npy'}", f"--input=y={model.parent / 'y.npy'}"]
+    assert main(["run", str(plan), *inputs, "-o", str(model.parent / "out.npz")]) == 0
+    assert "sum: 2x4 float32" in capsys.readouterr().out
+    np.testing.assert_array_equal(np.load(model.parent / "out.npz")["sum"], X + Y)
+    assert main(["bench", str(plan), "--warmup", "1", "--duration", "5", "--device", "cpu"]) == 0
+    assert "queries per second" in capsys.readouterr().out
+
+
+def test_opt(model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`opt` prints a program, in either form, after passes, from a file or from standard input."""
+    assert main(["opt", str(model)]) == 0
+    assert "tensorrt.identity" in capsys.readouterr().out
+    assert main(["opt", str(model), "--passes", "canonicalize", "--generic"]) == 0
+    printed = capsys.readouterr().out
+    assert "tensorrt.identity" not in printed and '"tensorrt.element_wise"' in printed
+    monkeypatch.setattr(sys, "stdin", io.StringIO(SUM))
+    assert main(["opt", "-", "-o", str(model.parent / "out.mlir")]) == 0
+    assert "tensorrt.element_wise" in (model.parent / "out.mlir").read_text()
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    """`doctor` prints the findings."""
+    assert main(["doctor"]) == 0
+    assert "What this machine can do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compile", "nothing.onnx"], "nothing.onnx"),
+        (["compile", "{model}", "--target", "sm98"], "TargetError: unknown target 'sm98'"),
+        (["compile", "{model}", "--shape", "x"], "OptionError: --shape 'x' is not understood"),
+        (["run", "{model}"], "PlanFileError"),
+        (["opt", "{model}", "--passes", "fold-batch-nrom"], "fold-batch-norm"),
+    ],
+)
+def test_errors_are_one_message(
+    model: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    """A mistake gives exit code 1 and one message on stderr, no traceback, and leaves no file."""
+    before = set(model.parent.iterdir())
+    assert main([word.format(model=model) for word in words]) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+    assert set(model.parent.iterdir()) == before
+
+
+def test_a_missing_input(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An input without an array is named, with the option that gives it."""
+    main(["compile", str(model)])
+    plan = str(model.with_suffix(".plan"))
+    assert main(["run", plan, f"--input=x={model.parent / 'x.npy'}"]) == 1
+    assert "add --input y=FILE.npy" in capsys.readouterr().err
+    assert main(["run", plan, f"--input=x={model}", "--input=y=z"]) == 1
+    assert "cannot read" in capsys.readouterr().err
+
+
+def test_as_a_module() -> None:
+    """`python -m mlirtrt_nb` shows its commands without importing what they need."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "mlirtrt_nb", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert all(command in done.stdout for command in ("compile", "run", "bench", "opt", "doctor"))
+    assert "onnxruntime" not in done.stderr and "torch_mlir" not in done.stderr
