@@ -8,9 +8,10 @@ from typing import Any
 from torch_mlir import ir
 
 from .emitter import Emitter
-from .node import Node, Refused, converter, element, shape_of
+from .entries import add
+from .node import Node, Refused, converter, element, rank_of, shape_of
 
-__all__ = ["pads_of", "with_height"]
+__all__ = ["convolved", "pads_of", "with_height"]
 
 
 def _ints(node: Node, name: str, default: int, count: int) -> list[int]:
@@ -46,8 +47,8 @@ def with_height(emit: Emitter, x: ir.Value) -> ir.Value:
     return emit.unsqueeze(x, [2])
 
 
-def _kernel_shape(node: Node) -> list[int]:
-    dims = shape_of(node[1])
+def _kernel_shape(node: Node, kernel: ir.Value) -> list[int]:
+    dims = shape_of(kernel)
     window = node.attr("kernel_shape") or dims[2:]
     if any(d is None for d in window):
         raise Refused("the kernel's size is dynamic")
@@ -56,34 +57,50 @@ def _kernel_shape(node: Node) -> list[int]:
 
 @converter("Conv")
 def _conv(node: Node, emit: Emitter) -> ir.Value:
-    window = _kernel_shape(node)
+    return convolved(node, emit, node[0], node[1], node.input(2))
+
+
+def convolved(node: Node, emit: Emitter, x: ir.Value, kernel: ir.Value, bias: ir.Value | None) -> ir.Value:
+    """The convolution that the node's attributes describe, of the given tensors."""
+    window = _kernel_shape(node, kernel)
     stride, dilation = (_ints(node, name, 1, len(window)) for name in ("strides", "dilations"))
     before, after = pads_of(node, window, stride, dilation)
-    layout = _Layout(len(window))
-    attributes = {
-        "stride": layout.pad(stride, 1),
-        "pre_padding": layout.pad(before, 0),
-        "post_padding": layout.pad(after, 0),
-        "num_groups": node.attr("group", 1),
-        "dilation": layout.pad(dilation, 1) if any(d != 1 for d in dilation) else None,
-    }
-    return _layer(node, emit, layout, "convolution", ("kernel", "bias"), attributes)
+    attributes = _attributes(node, stride, dilation, before, after)
+    return _layer(emit, "convolution", ("kernel", "bias"), (x, kernel, bias), attributes)
 
 
 @converter("ConvTranspose")
 def _conv_transpose(node: Node, emit: Emitter) -> ir.Value:
-    window = _kernel_shape(node)
+    """Where output_padding goes beyond the padding, the rest is zeros, to which only the bias is added."""
+    window = _kernel_shape(node, node[1])
     stride, dilation = (_ints(node, name, 1, len(window)) for name in ("strides", "dilations"))
     before, after = _transposed_pads(node, window, stride, dilation)
-    layout = _Layout(len(window))
-    attributes = {
-        "stride": layout.pad(stride, 1),
-        "pre_padding": layout.pad(before, 0),
-        "post_padding": layout.pad(after, 0),
+    extra = [max(-p, 0) for p in after]
+    attributes = _attributes(node, stride, dilation, before, [max(p, 0) for p in after])
+    keys, bias = ("kernelWeights", "biasWeights"), node.input(2)
+    if not any(extra):
+        return _layer(emit, "deconvolution", keys, (node[0], node[1], bias), attributes)
+    made = _layer(emit, "deconvolution", keys, (node[0], node[1], None), attributes)
+    size = [add(emit, d, e) for d, e in zip(emit.sizes(made), [0, 0, *extra], strict=True)]
+    made = emit.slice(made, [0] * len(size), size, mode="kFILL")
+    return made if bias is None else emit.binary("kSUM", made, emit.unsqueeze(bias, [0, *range(2, len(size))]))
+
+
+def _attributes(
+    node: Node, stride: Sequence[int], dilation: Sequence[int], before: Sequence[int], after: Sequence[int]
+) -> dict[str, Any]:
+    """The layer's attributes; one spatial dimension is treated as two, the first of length 1."""
+
+    def pad(values: Sequence[int], neutral: int) -> list[int]:
+        return [neutral, *values] if len(values) == 1 else list(values)
+
+    return {
+        "stride": pad(stride, 1),
+        "pre_padding": pad(before, 0),
+        "post_padding": pad(after, 0),
         "num_groups": node.attr("group", 1),
-        "dilation": layout.pad(dilation, 1) if any(d != 1 for d in dilation) else None,
+        "dilation": pad(dilation, 1) if any(d != 1 for d in dilation) else None,
     }
-    return _layer(node, emit, layout, "deconvolution", ("kernelWeights", "biasWeights"), attributes)
 
 
 def _transposed_pads(
@@ -117,61 +134,50 @@ def _transposed_pads(
             first = total // 2 if mode == "SAME_UPPER" else large
             before.append(first)
             after.append(total - first - e)
-    if any(p < 0 for p in (*before, *after)):
-        raise Refused("output_padding larger than the padding")
+    if any(p < 0 for p in before):
+        raise Refused("negative padding")
     return before, after
 
 
-class _Layout:
-    """One spatial dimension is treated as two, the first of length 1."""
-
-    def __init__(self, spatial: int) -> None:
-        self.flat = spatial == 1
-        self.spatial = spatial
-
-    def pad(self, values: Sequence[int], neutral: int) -> list[int]:
-        return [neutral, *values] if self.flat else list(values)
-
-
 def _layer(
-    node: Node,
     emit: Emitter,
-    layout: _Layout,
     name: str,
     keys: tuple[str, str],
+    tensors: tuple[ir.Value, ir.Value, ir.Value | None],
     attributes: dict[str, Any],
 ) -> ir.Value:
     """The layer, with constant weights as attributes and others as operands."""
-    if layout.spatial not in (1, 2, 3):
-        raise Refused(f"{layout.spatial} spatial dimensions; {name} takes two or three")
-    x, kernel, bias = node[0], node[1], node.input(2)
-    kernel_array = node.array(1)
-    if layout.flat:
+    x, kernel, bias = tensors
+    flat = rank_of(x) == 3
+    if rank_of(x) not in (3, 4, 5):
+        raise Refused(f"{rank_of(x) - 2} spatial dimensions; {name} takes two or three")
+    if flat:
         x = with_height(emit, x)
+    kernel_array = emit.array(kernel)
     operands: list[ir.Value | None] = [x, None, None]
     if kernel_array is not None:
         dims = tuple(kernel_array.shape)
         attributes[f"{keys[0]}Static"] = emit.elements_attribute(
-            kernel, (*dims[:2], 1, *dims[2:]) if layout.flat else None
+            kernel, (*dims[:2], 1, *dims[2:]) if flat else None
         )
     else:
-        operands[1] = with_height(emit, kernel) if layout.flat else kernel
+        operands[1] = with_height(emit, kernel) if flat else kernel
     if bias is not None:
         static = emit.elements_attribute(bias)
         if static is not None:
             attributes[f"{keys[1]}Static"] = static
         else:
             operands[2] = bias
-    result = emit.type(_dims(x, kernel, layout, name, attributes), element(x))
+    result = emit.type(_dims(x, kernel, flat, name, attributes), element(x))
     made = emit.op(name, operands, attributes, result)
-    return emit.squeeze(made, [2]) if layout.flat else made
+    return emit.squeeze(made, [2]) if flat else made
 
 
 def _dims(
-    x: ir.Value, kernel: ir.Value, layout: _Layout, name: str, attributes: Mapping[str, Any]
+    x: ir.Value, kernel: ir.Value, flat: bool, name: str, attributes: Mapping[str, Any]
 ) -> list[int | None]:
     """The dimensions of the layer's result."""
-    sizes, window = shape_of(x), [*([1] if layout.flat else []), *shape_of(kernel)[2:]]
+    sizes, window = shape_of(x), [*([1] if flat else []), *shape_of(kernel)[2:]]
     dilation = attributes["dilation"] or [1] * len(window)
     dims: list[int | None] = []
     for axis, k in enumerate(window):

@@ -87,12 +87,25 @@ def _pow(node: Node, emit: Emitter) -> ir.Value:
 def _mod(node: Node, emit: Emitter) -> ir.Value:
     """fmod=0 takes the divisor's sign, fmod=1 the dividend's."""
     a, b = emit.aligned(node[0], node[1])
-    if not node.attr("fmod"):
-        return emit.binary("kSUB", a, emit.binary("kPROD", emit.binary("kFLOOR_DIV", a, b), b))
-    whole = emit.binary("kDIV", a, b)
     if element(a) in ("f32", "f16", "bf16"):
-        whole = truncated(emit, whole)
+        return _float_mod(emit, a, b, by_divisor=not node.attr("fmod"))
+    whole = emit.binary("kDIV" if node.attr("fmod") else "kFLOOR_DIV", a, b)
     return emit.binary("kSUB", a, emit.binary("kPROD", whole, b))
+
+
+def _float_mod(emit: Emitter, a: ir.Value, b: ir.Value, *, by_divisor: bool) -> ir.Value:
+    """What is left of `a`, with its sign, or with that of `b` if `by_divisor`."""
+    whole = truncated(emit, emit.binary("kDIV", a, b))
+    zero = emit.filled(0, element(a), (1,) * rank_of(a))
+    none = emit.with_number("kEQUAL", whole, 0)
+    taken = emit.select(none, zero, emit.binary("kPROD", whole, b))  # 0 times infinity is not a number
+    rest = emit.binary("kSUB", a, taken)
+    if not by_divisor:
+        return rest
+    opposite = emit.binary("kXOR", emit.with_number("kLESS", rest, 0), emit.with_number("kLESS", b, 0))
+    empty = emit.with_number("kEQUAL", rest, 0)
+    wrong = emit.binary("kAND", opposite, emit.unary("kNOT", empty))
+    return emit.select(wrong, emit.binary("kSUM", rest, b), rest)
 
 
 def truncated(emit: Emitter, x: ir.Value) -> ir.Value:
@@ -131,6 +144,8 @@ def _cast(node: Node, emit: Emitter) -> ir.Value:
     kind = element(node.result)
     if kind not in _CASTS or element(node[0]) not in _CASTS:
         raise Refused(f"a cast from {element(node[0])} to {kind}")
+    if kind == "ui8" and not node.is_only_returned():
+        raise Refused("a cast to ui8 inside an engine; TensorRT has ui8 only at its inputs and outputs")
     return emit.cast(node[0], kind)
 
 

@@ -121,6 +121,11 @@ class Node:
         value = self.results[index] if index < len(self.results) else None
         return value is not None and any(True for _ in value.uses)
 
+    def is_only_returned(self, index: int = 0) -> bool:
+        """Whether nothing reads the result but the function's end."""
+        value = self.results[index]
+        return value is not None and all(use.owner.operation.name == "func.return" for use in value.uses)
+
     def array(self, index: int) -> np.ndarray | None:
         """The value of a constant input; None if it is absent or not constant."""
         value = self.input(index)

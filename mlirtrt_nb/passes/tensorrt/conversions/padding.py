@@ -6,8 +6,8 @@ import numpy as np
 from torch_mlir import ir
 
 from .emitter import Emitter
+from .entries import Entry, add, entries_of, known
 from .node import Node, Refused, converter, element, rank_of
-from .shape_values import Dim
 
 __all__: list[str] = []
 
@@ -21,32 +21,34 @@ def _pad(node: Node, emit: Emitter) -> ir.Value:
     mode = node.attr("mode", "constant")
     if mode not in _MODES:
         raise Refused(f"mode = {mode!r}")
-    before, after = _amounts(node, rank)
-    start = [-b for b in before]
-    size: list[int | Dim | ir.Value] = []
-    for dim, b, a in zip(emit.sizes(x), before, after, strict=True):
-        if isinstance(dim, int):
-            size.append(dim + b + a)
-        else:
-            size.append(dim if a + b == 0 else emit.with_number("kSUM", emit.scalar(dim), a + b))
-    if not any(before) and not any(after):
+    before, after = _amounts(node, emit, rank)
+    size: list[Entry] = [
+        add(emit, dim, add(emit, b, a)) for dim, b, a in zip(emit.sizes(x), before, after, strict=True)
+    ]
+    numbers = known([*before, *after])
+    if numbers is not None and not any(numbers):
         return x
-    if all(b <= 0 for b in before) and all(a <= 0 for a in after):
+    fixed = known(before)
+    start = emit.unary("kNEG", emit.vector(before)) if fixed is None else [-b for b in fixed]
+    if numbers is not None and all(n <= 0 for n in numbers):
         return emit.slice(x, start, size)  # only trims
     return emit.slice(x, start, size, mode=_MODES[mode], fill=_fill(node, emit, mode))
 
 
-def _amounts(node: Node, rank: int) -> tuple[list[int], list[int]]:
+def _amounts(node: Node, emit: Emitter, rank: int) -> tuple[list[Entry], list[Entry]]:
+    """What to add before and after each dimension."""
+    pads: list[Entry]
+    axes = list(range(rank))
     if node.opset < 11:
         pads = list(node.attr("pads") or node.attr("paddings") or [])
-        axes = list(range(rank))
     else:
-        pads = node.ints(1, "pads") or []
+        pads = entries_of(node, emit, 1, "pads")
         given = node.ints(3, "axes")
-        axes = list(range(rank)) if given is None else [node.axis(a) for a in given]
+        axes = axes if given is None else [node.axis(a) for a in given]
     if len(pads) != 2 * len(axes):
         raise Refused(f"{len(pads)} pads for {len(axes)} axes")
-    before, after = [0] * rank, [0] * rank
+    before: list[Entry] = [0] * rank
+    after: list[Entry] = [0] * rank
     for n, axis in enumerate(axes):
         before[axis], after[axis] = pads[n], pads[n + len(axes)]
     return before, after

@@ -36,7 +36,8 @@ def _reduced(node: Node, emit: Emitter, kind: str, x: ir.Value) -> ir.Value:
 def _plain(node: Node, emit: Emitter) -> ir.Value:
     x, kind = node[0], _PLAIN[node.name]
     if element(x) == "i1":  # opset 20: the maximum of booleans is "any", the minimum "all"
-        return emit.cast(_reduced(node, emit, kind, emit.cast(x, "i32")), "i1")
+        made = _reduced(node, emit, kind, emit.cast(x, "i32"))
+        return emit.with_number("kGREATER", made, 0)  # of nothing, the maximum is the lowest integer
     return _reduced(node, emit, kind, x)
 
 

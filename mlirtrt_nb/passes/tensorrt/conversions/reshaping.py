@@ -8,64 +8,45 @@ import numpy as np
 from torch_mlir import ir
 
 from .emitter import Emitter
+from .entries import Entry, entries_of, multiply, near
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .shape_values import Dim
 
 __all__ = ["target_of"]
 
 
-def target_of(node: Node, emit: Emitter, index: int, what: str) -> list[int | Dim | ir.Value]:
-    """The elements of the shape that input `index` holds: numbers, dimensions, or computed values."""
+def target_of(node: Node, emit: Emitter, index: int, what: str) -> list[Entry]:
+    """The elements of the shape that input `index` holds, filled in by what shape inference knows."""
     value = node[index]
     rank = shape_of(value)[0]
     if rank is None:
         raise Refused(f"{what} of unknown length")
-    known = node.dims.elements(value) or (None,) * rank
+    elements = node.dims.elements(value) or (None,) * rank
     given = node.declared(rank)
-    found: list[int | Dim | ir.Value] = []
-    for n, entry in enumerate(known):
-        size = given[n]
-        if entry is not None and not isinstance(entry, Dim):
-            found.append(entry)
-        elif size is not None:  # shape inference knows it
-            found.append(size)
-        else:
-            found.append(
-                entry if entry is not None else emit.slice(_shape_value(node, emit, value, what), [n], [1])
-            )
-    return found
-
-
-def _shape_value(node: Node, emit: Emitter, value: ir.Value, what: str) -> ir.Value:
-    if not node.dims.is_shape(value):
-        raise Refused(f"{what} is computed from data")
-    return emit.cast(value, "i64")
-
-
-def _near(node: Node, x: ir.Value, entry: int | Dim | ir.Value, axis: int) -> int | Dim | ir.Value:
-    """`entry` as a dimension of `x` itself where it equals one, best the one at `axis`."""
-    if not isinstance(entry, Dim):
-        return entry
-    own = node.dims.of(x)
-    order = [axis, *range(len(own))] if axis < len(own) else list(range(len(own)))
-    return next((Dim(x, n) for n in order if own[n] == entry), entry)
+    merged = [
+        d if d is not None and not isinstance(e, int) else e for d, e in zip(given, elements, strict=True)
+    ]
+    if None not in merged:
+        return [entry for entry in merged if entry is not None]
+    computed = entries_of(node, emit, index, what)
+    return [c if m is None else m for m, c in zip(merged, computed, strict=True)]
 
 
 @converter("Reshape")
 def _reshape(node: Node, emit: Emitter) -> ir.Value:
     x = node[0]
     if node.opset < 5:
-        target: list[int | Dim | ir.Value] = list(node.attr("shape"))
+        target: list[Entry] = list(node.attr("shape"))
     else:
         target = target_of(node, emit, 1, "shape")
     own = emit.sizes(x)
     if not node.attr("allowzero"):
         target = [own[n] if entry == 0 and isinstance(entry, int) else entry for n, entry in enumerate(target)]
-    target = [_near(node, x, entry, n) for n, entry in enumerate(target)]
+    target = [near(node, x, entry, n) for n, entry in enumerate(target)]
     return _reshaped(node, emit, x, target)
 
 
-def _reshaped(node: Node, emit: Emitter, x: ir.Value, target: list[int | Dim | ir.Value]) -> ir.Value:
+def _reshaped(node: Node, emit: Emitter, x: ir.Value, target: list[Entry]) -> ir.Value:
     """Reshape with at most one -1 among the numbers, which is worked out as far as it can be."""
     dims = node.declared(len(target))
     if -1 in [entry for entry in target if isinstance(entry, int)]:
@@ -79,7 +60,7 @@ def _reshaped(node: Node, emit: Emitter, x: ir.Value, target: list[int | Dim | i
     return emit.reshape(x, target)
 
 
-def _rest(own: Sequence[int | Dim], target: Sequence[int | Dim | ir.Value], at: int) -> int | None:
+def _rest(own: Sequence[int | Dim], target: Sequence[Entry], at: int) -> int | None:
     """The length of dimension `at` if the other dynamic ones are the same before and after."""
     moving = [entry for entry in target if not isinstance(entry, int)]
     if sorted(map(repr, moving)) != sorted(repr(d) for d in own if not isinstance(d, int)):
@@ -89,7 +70,7 @@ def _rest(own: Sequence[int | Dim], target: Sequence[int | Dim | ir.Value], at: 
     return before // after if after else None
 
 
-def _inferred(node: Node, emit: Emitter, x: ir.Value, target: list[int | Dim | ir.Value], at: int) -> ir.Value:
+def _inferred(node: Node, emit: Emitter, x: ir.Value, target: list[Entry], at: int) -> ir.Value:
     """A reshape whose dimension `at` the layer works out."""
     kept = []
     for n, entry in enumerate(target):
@@ -127,18 +108,13 @@ def _flatten(node: Node, emit: Emitter) -> ir.Value:
     return emit.reshape(x, [_volume(emit, dims[:axis]), _volume(emit, dims[axis:])])
 
 
-def _volume(emit: Emitter, dims: Sequence[int | Dim]) -> int | Dim | ir.Value:
-    """The product of dimensions: a number, one dimension, or a computed vector of one."""
-    number = int(np.prod([d for d in dims if isinstance(d, int)], dtype=np.int64))
-    moving: list[int | Dim | ir.Value] = [d for d in dims if not isinstance(d, int)]
-    if not moving:
-        return number
-    if len(moving) == 1 and number == 1:
-        return moving[0]
-    total = emit.scalar(moving[0])
-    for entry in moving[1:]:
-        total = emit.binary("kPROD", total, emit.scalar(entry))
-    return total if number == 1 else emit.with_number("kPROD", total, number)
+def _volume(emit: Emitter, dims: Sequence[int | Dim]) -> Entry:
+    """The product of dimensions."""
+    total: Entry = int(np.prod([d for d in dims if isinstance(d, int)], dtype=np.int64))
+    for entry in dims:
+        if not isinstance(entry, int):
+            total = multiply(emit, total, entry)
+    return total
 
 
 @converter("Transpose")
@@ -176,7 +152,7 @@ def _depth_to_space(node: Node, emit: Emitter) -> ir.Value:
     else:
         parts, order = [n, depth, block, block, h, w], [0, 1, 4, 2, 5, 3]
     mixed = emit.reshape(node[0], parts, order)
-    return emit.reshape(mixed, [n, depth, _times(emit, h, block), _times(emit, w, block)])
+    return emit.reshape(mixed, [n, depth, multiply(emit, h, block), multiply(emit, w, block)])
 
 
 @converter("SpaceToDepth")
@@ -186,7 +162,8 @@ def _space_to_depth(node: Node, emit: Emitter) -> ir.Value:
     if not isinstance(h, int) or not isinstance(w, int):
         raise Refused("dynamic height or width")
     parts = [n, c, h // block, block, w // block, block]
-    mixed = emit.reshape(node[0], parts, [0, 3, 5, 1, 2, 4])
+    order = [0, 3, 5, 1, 2, 4] if node.attr("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    mixed = emit.reshape(node[0], parts, order)
     return emit.reshape(mixed, [n, _channels(c) * block * block, h // block, w // block])
 
 
@@ -200,9 +177,3 @@ def _channels(size: int | Dim) -> int:
     if not isinstance(size, int):
         raise Refused("a dynamic number of channels")
     return size
-
-
-def _times(emit: Emitter, size: int | Dim, factor: int) -> int | Dim | ir.Value:
-    if isinstance(size, int):
-        return size * factor
-    return emit.with_number("kPROD", emit.scalar(size), factor)

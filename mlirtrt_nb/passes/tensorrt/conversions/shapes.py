@@ -7,6 +7,7 @@ from torch_mlir import ir
 
 from ....ir import dtypes
 from .emitter import Emitter
+from .entries import Entry, entries_of, floor_divide, maximum, multiply, subtract
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .reshaping import target_of
 from .shape_values import Dim
@@ -57,7 +58,7 @@ def _expand(node: Node, emit: Emitter) -> ir.Value:
     x = emit.expanded(node[0], rank)
     target = [1] * (rank - len(target)) + target
     sizes = emit.sizes(x)
-    merged: list[int | Dim | ir.Value] = []
+    merged: list[Entry] = []
     for size, entry in zip(sizes, target, strict=True):
         if size == 1:
             merged.append(entry)
@@ -77,7 +78,7 @@ def _expand(node: Node, emit: Emitter) -> ir.Value:
     return broadcast_to(emit, x, merged)
 
 
-def broadcast_to(emit: Emitter, x: ir.Value, target: list[int | Dim | ir.Value]) -> ir.Value:
+def broadcast_to(emit: Emitter, x: ir.Value, target: list[Entry]) -> ir.Value:
     """`x`, of the target's rank, with its unit dimensions repeated."""
     dims = [entry if isinstance(entry, int) else None for entry in target]
     shape = None if None not in dims else emit.vector(target)
@@ -88,33 +89,36 @@ def broadcast_to(emit: Emitter, x: ir.Value, target: list[int | Dim | ir.Value])
 @converter("Tile")
 def _tile(node: Node, emit: Emitter) -> ir.Value:
     """Indices past the end start again at the beginning."""
-    repeats = node.ints(1, "repeats")
-    if repeats is None or len(repeats) != rank_of(node[0]):
+    repeats = entries_of(node, emit, 1, "repeats")
+    if len(repeats) != rank_of(node[0]):
         raise Refused("repeats does not have one number per dimension")
-    size: list[int | Dim | ir.Value] = []
-    for entry, times in zip(emit.sizes(node[0]), repeats, strict=True):
-        if isinstance(entry, int):
-            size.append(entry * times)
-        else:
-            size.append(entry if times == 1 else emit.with_number("kPROD", emit.scalar(entry), times))
+    size = [multiply(emit, d, r) for d, r in zip(emit.sizes(node[0]), repeats, strict=True)]
     return emit.slice(node[0], [0] * len(size), size, mode="kWRAP")
 
 
 @converter("Range")
 def _range(node: Node, emit: Emitter) -> ir.Value:
-    """Constant bounds are folded before; here the end may be a dimension, from 0 in steps of 1."""
+    """Bounds that are constant, or integers that are computed from shapes."""
     arrays = [node.array(n) for n in range(3)]
     kind = element(node.result)
     if all(array is not None for array in arrays):
         start, limit, step = (array.reshape(-1)[0].item() for array in arrays if array is not None)
         return emit.constant(np.arange(start, limit, step).astype(dtypes.by_mlir(kind).np), "range")
-    limit_known = node.dims.elements(node[1])
-    start_known, step_known = node.dims.elements(node[0]), node.dims.elements(node[2])
-    if start_known != (0,) or step_known != (1,) or limit_known is None or not isinstance(limit_known[0], Dim):
-        raise Refused("its bounds are computed at run time")
-    shape = emit.scalar(limit_known[0])
-    attributes = {"static_start": 0.0, "static_step": 1.0}
-    return emit.op("linspace", [shape, None, None], attributes, emit.type([None], kind))
+    if kind not in ("i32", "i64"):
+        raise Refused("bounds that are not integers and are computed at run time")
+    begin, end, stride = (entries_of(node, emit, n, "a bound")[0] for n in range(3))
+    # The number of steps, rounded up whatever the sign of the step.
+    steps = subtract(emit, 0, floor_divide(emit, subtract(emit, begin, end), stride))
+    count = steps if isinstance(steps, Dim) else maximum(emit, steps, 0)
+    result = emit.type([count if isinstance(count, int) else None], kind)
+    operands: list[ir.Value | None] = [None if isinstance(count, int) else emit.scalar(count), None, None]
+    if isinstance(begin, int) and isinstance(stride, int):
+        return emit.op(
+            "linspace", operands, {"static_start": float(begin), "static_step": float(stride)}, result
+        )
+    operands[1] = emit.squeeze(emit.cast(emit.scalar(begin), kind), [0])
+    operands[2] = emit.cast(emit.scalar(stride), kind)
+    return emit.op("linspace", operands, None, result)
 
 
 @converter("EyeLike")

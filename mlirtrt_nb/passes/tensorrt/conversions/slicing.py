@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from .emitter import Emitter
+from .entries import Entry, add, entries_of, floor_divide, known, maximum, minimum, near, subtract
 from .node import Node, Refused, converter, rank_of
 from .shape_values import Dim
 
@@ -33,7 +34,7 @@ def _split(node: Node, emit: Emitter) -> list[ir.Value | None]:
     parts: list[ir.Value | None] = []
     start = 0
     for length in lengths:
-        size: list[int | Dim | ir.Value] = list(emit.sizes(x))
+        size: list[Entry] = list(emit.sizes(x))
         size[axis] = length or 0
         at = [0] * rank_of(x)
         at[axis] = start
@@ -46,92 +47,84 @@ def _split(node: Node, emit: Emitter) -> list[ir.Value | None]:
 def _slice(node: Node, emit: Emitter) -> ir.Value:
     x = node[0]
     rank = rank_of(x)
-    starts, ends, axes, steps = _bounds(node)
-    dims = emit.sizes(x)
+    starts, ends, axes, steps = _bounds(node, emit)
     given = node.declared(rank)
-    start: list[int | Dim | ir.Value] = [0] * rank
-    size: list[int | Dim | ir.Value] = list(dims)
+    start: list[Entry] = [0] * rank
+    size: list[Entry] = list(emit.sizes(x))
     stride = [1] * rank
     for n, axis in enumerate(axes):
         stride[axis] = steps[n]
-        first, length = _part(emit, dims[axis], starts[n], ends[n], steps[n])
-        known = given[axis]
-        start[axis], size[axis] = first, length if known is None else known
-    if all(isinstance(entry, int) for entry in start):
-        return emit.slice(x, [entry for entry in start if isinstance(entry, int)], size, stride)
-    return emit.slice(x, emit.vector(start), size, stride)
+        bounds = (near(node, x, starts[n], axis), near(node, x, ends[n], axis))
+        part = _forward if steps[n] > 0 else _backward
+        start[axis], length = part(emit, size[axis], *bounds, abs(steps[n]))
+        declared = given[axis]
+        size[axis] = length if declared is None else declared
+    fixed = known(start)
+    return emit.slice(x, emit.vector(start) if fixed is None else fixed, size, stride)
 
 
-def _bounds(node: Node) -> tuple[list[int], list[int], list[int], list[int]]:
+def _bounds(node: Node, emit: Emitter) -> tuple[list[Entry], list[Entry], list[int], list[int]]:
+    """Starts, ends, axes from the front, and steps."""
     if node.opset < 10:
         starts, ends = list(node.attr("starts")), list(node.attr("ends"))
-        axes = node.attr("axes")
-        steps = None
+        axes, steps = node.attr("axes"), None
     else:
-        starts, ends = node.ints(1, "starts") or [], node.ints(2, "ends") or []
-        axes = node.ints(3, "axes")
-        steps = node.ints(4, "steps")
+        starts, ends = entries_of(node, emit, 1, "starts"), entries_of(node, emit, 2, "ends")
+        axes, steps = node.ints(3, "axes"), node.ints(4, "steps")
     axes = list(range(len(starts))) if axes is None else [node.axis(a) for a in axes]
     return starts, ends, axes, [1] * len(starts) if steps is None else steps
 
 
-def _part(
-    emit: Emitter, dim: int | Dim, start: int, end: int, step: int
-) -> tuple[int | Dim | ir.Value, int | ir.Value | Dim]:
-    """The start and the number of elements of one axis, with ONNX's clamping."""
-    if isinstance(dim, int):
-        first, last, _ = slice(start, end if end >= -_END else None, step).indices(dim)
-        count = len(range(first, last, step))
-        return (first if count else 0), count
-    if step < 0:
-        return _backward_part(emit, dim, start, end, -step)
-    return _forward_part(emit, dim, start, end, step)
+def _forward(emit: Emitter, length: Entry, start: Entry, end: Entry, step: int) -> tuple[Entry, Entry]:
+    """The first position and the number of elements, with ONNX's clamping."""
+    first = _clamped(emit, length, start)
+    last = length if isinstance(end, int) and end >= _END else _clamped(emit, length, end)
+    distance = subtract(emit, last, first)
+    count = floor_divide(emit, add(emit, distance, step - 1), step)
+    bounded = (isinstance(first, int) and first == 0) or last is length
+    return first, count if bounded else maximum(emit, count, 0)
 
 
-def _forward_part(
-    emit: Emitter, dim: Dim, start: int, end: int, step: int
-) -> tuple[int | Dim | ir.Value, ir.Value | Dim]:
-    if start == 0 and end >= _END and step == 1:
-        return 0, dim
-    length = emit.scalar(dim)
-    first: int | ir.Value = 0
-    if start > 0:
-        first = emit.with_number("kMIN", length, start)
-    elif start < 0:
-        first = emit.with_number("kMAX", emit.with_number("kSUM", length, start), 0)
-    last: ir.Value = length
-    if end < 0:
-        last = emit.with_number("kMAX", emit.with_number("kSUM", length, end), 0)
-    elif end < _END:
-        last = emit.with_number("kMIN", length, end)
-    count = last if isinstance(first, int) else emit.binary("kSUB", last, first)
-    if step > 1:
-        count = emit.with_number("kFLOOR_DIV", emit.with_number("kSUM", count, step - 1), step)
-    if not isinstance(first, int) and not (end >= _END):
-        count = emit.with_number("kMAX", count, 0)
-    return first, count
+def _clamped(emit: Emitter, length: Entry, position: Entry) -> Entry:
+    """A position between 0 and the length; a negative one counts from the end."""
+    if isinstance(position, int):
+        if position >= 0:
+            return minimum(emit, position, length) if position else 0
+        return maximum(emit, add(emit, length, position), 0)
+    if isinstance(position, Dim):
+        return minimum(emit, position, length)
+    return minimum(emit, maximum(emit, _from_front(emit, length, position), 0), length)
 
 
-def _backward_part(emit: Emitter, dim: Dim, start: int, end: int, step: int) -> tuple[ir.Value, ir.Value | Dim]:
+def _from_front(emit: Emitter, length: Entry, position: ir.Value) -> ir.Value:
+    """A computed position, counted from the end where it is negative."""
+    shifted = emit.binary("kSUM", position, emit.scalar(length))
+    return emit.select(emit.with_number("kLESS", position, 0), shifted, position)
+
+
+def _backward(emit: Emitter, length: Entry, start: Entry, end: Entry, step: int) -> tuple[Entry, Entry]:
     """From `start` down to the element after `end`, in steps of `step`; -1 stands before the first element."""
-    length = emit.scalar(dim)
-    top = emit.with_number("kSUB", length, 1)
-    first = top
-    if 0 <= start < _END:
-        first = emit.with_number("kMIN", top, start)
-    elif start < -1:
-        first = emit.with_number("kMAX", emit.with_number("kSUM", length, start), -1)
-    if first is top and end <= -_END and step == 1:
-        return first, dim
-    distance = emit.with_number("kSUM", first, 1)
-    if end >= 0:
-        distance = emit.binary("kSUB", first, emit.with_number("kMIN", top, end))
-    elif end > -_END:
-        last = emit.with_number("kMAX", emit.with_number("kSUM", length, end), -1)
-        distance = emit.binary("kSUB", first, last)
-    if step > 1:
-        distance = emit.with_number("kFLOOR_DIV", emit.with_number("kSUM", distance, step - 1), step)
-    return first, emit.with_number("kMAX", distance, 0)
+    top = subtract(emit, length, 1)
+    first = (
+        top if isinstance(start, int) and (start == -1 or start >= _END) else _below(emit, length, top, start)
+    )
+    last = -1 if isinstance(end, int) and end <= -_END else _below(emit, length, top, end)
+    if first is top and isinstance(last, int) and last == -1 and step == 1:
+        return first, length
+    distance = subtract(emit, first, last)
+    count = floor_divide(emit, add(emit, distance, step - 1), step)
+    return first, maximum(emit, count, 0)
+
+
+def _below(emit: Emitter, length: Entry, top: Entry, position: Entry) -> Entry:
+    """A position between -1 and the last one."""
+    if isinstance(position, int):
+        if position >= 0:
+            return minimum(emit, top, position)
+        return maximum(emit, add(emit, length, position), -1)
+    if isinstance(position, Dim):
+        return minimum(emit, top, position)
+    return minimum(emit, maximum(emit, _from_front(emit, length, position), -1), top)
 
 
 @converter("ReverseSequence")

@@ -63,6 +63,12 @@ def test_scatters():
     assert fallbacks(converted(added)) == {"onnx.scatternd": "reduction = 'add'"}
 
 
+def resize(inputs, mode, coordinates, nearest):
+    """A Resize in ONNX's text form."""
+    modes = f'coordinate_transformation_mode = "{coordinates}", nearest_mode = "{nearest}"'
+    return f'y = Resize<mode = "{mode}", {modes}>({inputs})'
+
+
 @pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
 @pytest.mark.parametrize(
     ("mode", "nearest"),
@@ -71,7 +77,7 @@ def test_scatters():
 @pytest.mark.parametrize("scale", [2.0, 0.5])
 def test_resize_by_scales(coordinates, mode, nearest, scale):
     """Every coordinate mode that the layer has, growing and shrinking."""
-    text = f'y = Resize<mode = "{mode}", coordinate_transformation_mode = "{coordinates}", nearest_mode = "{nearest}">(x, , s)'
+    text = resize("x, , s", mode, coordinates, nearest)
     proto = model(
         "(float[1,2,4,6] x) => (float[A,B,C,D] y)", text, {"s": np.array([1, 1, scale, scale], np.float32)}
     )
@@ -81,7 +87,7 @@ def test_resize_by_scales(coordinates, mode, nearest, scale):
 
 def test_resize_by_sizes():
     """Static sizes, and the size of another feature map."""
-    text = 'y = Resize<mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">(x, , , s)'
+    text = resize("x, , , s", "nearest", "asymmetric", "floor")
     proto = model("(float[1,2,4,6] x) => (float[A,B,C,D] y)", text, {"s": np.array([1, 2, 7, 9])})
     check(proto, {"x": normal(1, 2, 4, 6)})
     body = "t = Shape<start = 2>(z)  n = Shape<end = 2>(x)  s = Concat<axis = 0>(n, t)  " + text
@@ -91,7 +97,7 @@ def test_resize_by_sizes():
 
 def test_resize_of_any_size_and_of_opset_10():
     """Scales work on dynamic sizes; the old op has no coordinate modes."""
-    text = 'y = Resize<mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">(x, , s)'
+    text = resize("x, , s", "nearest", "asymmetric", "floor")
     scales = {"s": np.array([1, 1, 2, 2], np.float32)}
     check(
         model("(float[N,2,H,W] x) => (float[N,2,P,Q] y)", text, scales),
@@ -152,21 +158,6 @@ def test_one_hot(axis):
     constants = {"d": np.array(4, np.int64), "v": np.array([-1, 2], np.float32)}
     proto = model("(int64[2,3] i) => (float[A,B,C] y)", f"y = OneHot<axis = {axis}>(i, d, v)", constants)
     check(proto, {"i": np.array([[0, 3, -1], [7, -4, 2]])})
-
-
-def test_quantize_and_dequantize():
-    """Symmetric int8, per tensor and per axis; what has a zero point stays."""
-    constants = {"s": np.array(0.05, np.float32), "z": np.array(0, np.int8)}
-    body = "q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z)"
-    counts = check(model("(float[2,3] x) => (float[2,3] y)", body, constants), {"x": normal(2, 3)})
-    assert counts == {"quantize": 1, "dequantize": 1}
-    per_axis = {"s": np.array([0.05, 0.1, 0.2], np.float32), "z": np.zeros(3, np.int8)}
-    check(model("(float[2,3] x) => (float[2,3] y)", body, per_axis), {"x": normal(2, 3)})
-    shifted = {"s": np.array(0.05, np.float32), "z": np.array(3, np.int8)}
-    assert fallbacks(converted(model("(float[2,3] x) => (float[2,3] y)", body, shifted))) == {
-        "onnx.quantizelinear": "a zero point that is not 0",
-        "onnx.dequantizelinear": "a zero point that is not 0",
-    }
 
 
 @pytest.mark.parametrize("reduction", ["none", "sum", "mean"])

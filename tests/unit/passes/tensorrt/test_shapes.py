@@ -152,6 +152,36 @@ def test_slices(starts, ends, axes, steps, dims):
     check(proto, {"x": normal(4, 6)})
 
 
+def test_slices_up_to_a_dimension_of_another_tensor():
+    """Position embeddings are cut to the length of the sequence; -1 and sums count too."""
+    body = """
+        s = Shape(x)  n = Slice(s, one, two)  m = Add(n, minus)
+        p = Slice(table, zero, n, zero)  q = Slice(table, m, n, zero)
+    """
+    constants = {"one": ints(1), "two": ints(2), "zero": ints(0), "minus": ints(-2), "table": normal(16, 4)}
+    proto = model("(float[N,M,4] x) => (float[M,4] p, float[K,4] q)", body, constants)
+    check(proto, {"x": normal(2, 5, 4)}, {"x": normal(1, 16, 4)}, {"x": normal(1, 2, 4)})
+
+
+def test_padding_and_repetition_by_dimensions():
+    """Amounts that are computed from shapes."""
+    body = "s = Shape<start = 0, end = 1>(x)  p = Concat<axis = 0>(zero, zero, s, zero)  y = Pad(x, p)"
+    proto = model("(float[N,3] x) => (float[A,3] y)", body, {"zero": ints(0)})
+    check(proto, {"x": normal(2, 3)}, {"x": normal(4, 3)})
+    body = "s = Shape<start = 0, end = 1>(x)  r = Concat<axis = 0>(s, two)  y = Tile(x, r)"
+    check(model("(float[N,3] x) => (float[A,6] y)", body, {"two": ints(2)}), {"x": normal(2, 3)})
+
+
+def test_range_between_computed_bounds():
+    """Start, end and step may be sums of dimensions, in either direction."""
+    for start, limit, step in (("one", "n", "two"), ("n", "one", "back"), ("n", "m", "one")):
+        body = f"s = Shape(x)  n = Gather(s, zero)  m = Mul(n, two)  y = Range({start}, {limit}, {step})"
+        numbers = {"zero": 0, "one": 1, "two": 2, "back": -2}
+        constants = {k: np.array(v, np.int64) for k, v in numbers.items()}
+        proto = model("(float[N,3] x) => (int64[K] y)", body, constants)
+        check(proto, {"x": normal(4, 3)}, {"x": normal(7, 3)}, {"x": normal(1, 3)})
+
+
 def test_slices_with_reversed_steps_on_every_axis():
     """Reversal within bounds, in three dimensions at once."""
     constants = {"s": ints(-1, 3, 4), "e": ints(-MAX, 0, -6), "a": ints(0, 1, 2), "t": ints(-1, -1, -2)}

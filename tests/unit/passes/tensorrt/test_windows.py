@@ -95,6 +95,7 @@ def test_weights_are_the_models_own_arrays():
         ((1, 3, 4, 5), (3, 4, 3, 3), {}),
         ((1, 4, 4, 5), (4, 2, 3, 2), {"group": 2, "strides": [2, 3], "pads": [1, 0, 1, 1]}),
         ((1, 2, 4, 4), (2, 3, 3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}),
+        ((1, 2, 4, 4), (2, 3, 3, 3), {"strides": [3, 3], "output_padding": [1, 2]}),
         ((1, 2, 4, 4), (2, 3, 3, 3), {"dilations": [2, 2]}),
         ((1, 2, 6), (2, 3, 3), {"strides": [2]}),
         ((1, 2, 4, 4), (2, 3, 3, 3), {"strides": [2, 2], "auto_pad": "SAME_UPPER"}),
