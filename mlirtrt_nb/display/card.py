@@ -75,6 +75,8 @@ _UNITS: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("_seconds", duration),
     ("_ms", lambda value: duration(None if missing(value) else value / 1e3)),
 )
+_MOST_PARTS = 12
+
 # Columns that are sizes though their name is the unit alone.
 _WHOLE = {"bytes": byte_size, "seconds": duration}
 
@@ -127,7 +129,10 @@ def _plain(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Iterable):
-        return ", ".join(map(str, value))
+        # A fused layer may have hundreds of sources.
+        parts = [str(part) for part in value]
+        more = [f"… {len(parts) - _MOST_PARTS} more"] if len(parts) > _MOST_PARTS else []
+        return ", ".join(parts[:_MOST_PARTS] + more)
     return MISSING if missing(value) else str(value)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .card import Card, Code, Note, Section, table_of
 from .html import card_html
 from .ir import fold_constants
-from .program import specs_text
+from .program import specs_text, weights_text
 from .text import card_text
 from .units import byte_size, plural
 
@@ -23,11 +23,10 @@ _LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_
 
 
 def _card(plan: Plan) -> Card:
-    weights = sum(array.nbytes for array in plan.weights.values())
     facts = [
         ("inputs", specs_text(plan.inputs)),
         ("outputs", specs_text(plan.outputs)),
-        ("weights", f"{byte_size(weights)} in {plural(len(plan.weights), 'array')}, beside the engines' own"),
+        ("weights beside the engines", weights_text(plan.weights)),
     ]
     for device, schedule in plan.schedules.items():
         arena = f"{byte_size(schedule.arena_bytes)} arena, {byte_size(schedule.peak_live_bytes)} live at most"
@@ -88,13 +87,13 @@ def _report(plan: Plan) -> Card:
         subtitle=f"Plan for {', '.join(plan.targets)}",
         notes=_notes(plan),
         sections=tuple(
-            Section(f"{title} ({len(frame)})", table_of(frame, limit=200)) for title, frame in tables
+            Section(f"{title} ({len(frame)})", table_of(frame, limit=150)) for title, frame in tables
         ),
     )
 
 
 def report_html(plan: Plan) -> str:
-    """Every table of the Plan as HTML, up to 200 rows of each."""
+    """Every table of the Plan as HTML, up to 150 rows of each."""
     return card_html(_report(plan))
 
 

@@ -11,16 +11,24 @@ from .text import card_text
 from .units import byte_size, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
 
     from ..program import Program, TensorSpec
 
-__all__ = ["program_card", "program_html", "program_text", "specs_text"]
+__all__ = ["program_card", "program_html", "program_text", "specs_text", "weights_text"]
 
 
 def specs_text(specs: Sequence[TensorSpec]) -> str:
     """Inputs or outputs in one line; shapes with named dimensions in brackets, for an x would be ambiguous."""
     return "; ".join(map(_spec_text, specs)) or "none"
+
+
+def weights_text(weights: Mapping[str, np.ndarray]) -> str:
+    """How many bytes in how many arrays."""
+    size = sum(array.nbytes for array in weights.values())
+    return f"{byte_size(size)} in {plural(len(weights), 'array')}" if weights else "none"
 
 
 def _spec_text(spec: TensorSpec) -> str:
@@ -33,12 +41,11 @@ def _spec_text(spec: TensorSpec) -> str:
 def program_card(program: Program) -> Card:
     """What is shown of `program`; its text is cut, its weights are only counted."""
     ops = program.ops
-    size = sum(array.nbytes for array in program.weights.values())
     dialects = ops.groupby("dialect")["count"].sum().sort_values(ascending=False)
     facts = (
         ("inputs", specs_text(program.inputs)),
         ("outputs", specs_text(program.outputs)),
-        ("weights", f"{byte_size(size)} in {plural(len(program.weights), 'array')}" if size else "none"),
+        ("weights", weights_text(program.weights)),
         ("ops", ", ".join(f"{number} {dialect}" for dialect, number in dialects.items()) or "none"),
     )
     return Card(

@@ -117,6 +117,12 @@ def test_columns_that_the_frame_lacks_are_skipped() -> None:
     assert table_of(FRAME, columns=["layers", "nothing", "engine"]).headers == ("layers", "engine")
 
 
+def test_long_lists_in_cells_are_cut() -> None:
+    """A layer fused from hundreds of nodes names the first dozen and counts the rest."""
+    frame = pd.DataFrame({"layer": ["a"], "sources": [[f"n{i}" for i in range(300)]]})
+    assert table_of(frame).rows[0][1].endswith("n10, n11, … 288 more")
+
+
 def test_an_empty_frame() -> None:
     """No rows is a table of headers."""
     assert table_of(pd.DataFrame({"a": [], "b": []})).rows == ()
