@@ -15,7 +15,7 @@ __all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
 
 # The verifier's diagnostics carry this note; the parser's do not.
 _VERIFIER_NOTE = "see current operation"
-_TOKEN = re.compile(r'"[^"\n]*"|[%#!@^]?[\w$.]+(?:#\d+)?|\S')
+_TOKEN = re.compile(r'\s*("[^"\n]*"|[%#!@^]?[\w$.]+(?:#\d+)?|\S)')
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,12 @@ def place_of(location: ir.Location) -> tuple[str, int, int] | None:
 
 
 def span_at(filename: str, line: int, column: int, line_text: str, length: int | None = None) -> SourceSpan:
-    """The span of `length` characters, or of the token that stands there."""
+    """The span of `length` characters, or of the token that stands there or comes next on the line."""
     if length is None:
         match = _TOKEN.match(line_text, column - 1)
-        length = len(match.group()) if match else 1
-    return SourceSpan(filename, line, column, line_text, length)
+        if match is not None and match.group(1):
+            column, length = match.start(1) + 1, len(match.group(1))
+    return SourceSpan(filename, line, column, line_text, length or 1)
 
 
 def found_in(

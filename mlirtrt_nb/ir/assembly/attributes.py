@@ -16,7 +16,7 @@ from ..hints import nearest
 from ..opdef import EnumDef
 from .tokens import BLANK, BRACKETED, IDENT, KEY, STRING, TYPE, Unbalanced, balanced_end, skip_blank
 
-__all__ = ["Problem", "clean", "elided_name", "split_dict", "split_list", "to_custom", "to_generic"]
+__all__ = ["Problem", "clean", "elided_name", "split_dict", "split_list", "to_custom", "to_generic", "unclosed"]
 
 
 class Problem(Exception):
@@ -28,6 +28,11 @@ class Problem(Exception):
         self.position = position
         self.hint = hint
         self.length = length
+
+
+def unclosed(position: int) -> Problem:
+    """The problem of a bracket that nothing closes."""
+    return Problem("this bracket is never closed", position)
 
 
 _COMMENT = re.compile(rf"({STRING})|//[^\n]*|\n")
@@ -50,6 +55,13 @@ def split_dict(text: str, position: int = 0) -> list[tuple[str, str | None, int]
 
     `position` is where `text` stands, for problems.
     """
+    try:
+        return _entries(text, position)
+    except Unbalanced as error:
+        raise unclosed(position + error.position) from None
+
+
+def _entries(text: str, position: int) -> list[tuple[str, str | None, int]]:
     entries: list[tuple[str, str | None, int]] = []
     at, end = skip_blank(text, 1), len(text) - 1
     while at < end:
@@ -134,14 +146,19 @@ def to_generic(text: str, position: int = 0) -> str:
 
 
 def _generic(dialect: str, mnemonic: str, body: str | None, position: int) -> str:
+    try:
+        return _converted(dialect, mnemonic, clean(body[1:-1]).strip() if body else "", position)
+    except Unbalanced:
+        raise unclosed(position) from None
+
+
+def _converted(dialect: str, mnemonic: str, inside: str, position: int) -> str:
     definition = definitions()[dialect]
     name = f"{dialect}.{mnemonic}"
-    inside = clean(body[1:-1]).strip() if body else ""
     if mnemonic in definition.enums:
         return f'#{name}<"{enum_value(name, definition.enums[mnemonic], inside, position)}">'
     if mnemonic not in definition.params:
-        known = [*definition.enums, *definition.params]
-        hint = nearest(mnemonic, known)
+        hint = nearest(mnemonic, [*definition.enums, *definition.params])
         raise Problem(f"unknown attribute #{name}", position, hint, len(name) + 1)
     values = _bounds(inside) if mnemonic == "bounds" else _parameters(definition.params[mnemonic], inside)
     if values is None:

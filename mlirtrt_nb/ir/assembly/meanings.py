@@ -10,11 +10,11 @@ from torch_mlir import ir
 from ...errors import MlirTrtError
 from ..builder import Op
 from ..opdef import VARIADIC_SLOTS, OpDef
-from .attributes import Problem, clean, to_generic
+from .attributes import Problem, clean, to_generic, unclosed
 from .parsed import Parsed
 from .slots import normalise
 from .syntax import Syntax
-from .tokens import IDENT, STRING, types_of
+from .tokens import IDENT, STRING, Unbalanced, types_of
 
 __all__ = ["Meanings"]
 
@@ -34,16 +34,23 @@ class _Typed:
 class _Attributes:
     """An op's attributes, each parsed by MLIR when it is asked for."""
 
-    def __init__(self, meanings: Meanings, texts: dict[str, str | None]) -> None:
+    def __init__(self, meanings: Meanings, parsed: Parsed) -> None:
         self._meanings = meanings
-        self._texts = texts
+        self._parsed = parsed
 
     def __contains__(self, name: str) -> bool:
-        return name in self._texts
+        return name in self._parsed.attributes
 
     def __getitem__(self, name: str) -> ir.Attribute:
-        text = self._texts[name]
-        return ir.UnitAttr.get() if text is None else self._meanings.attribute(text)
+        text = self._parsed.attributes[name]
+        if text is None:
+            return ir.UnitAttr.get()
+        try:
+            return self._meanings.attribute(text)
+        except (ir.MLIRError, ValueError) as error:
+            reason = _first_line(error, "MLIR cannot read it")
+            shown, length = self._parsed.syntax.shown, len(self._parsed.syntax.shown)
+            raise Problem(f"{shown}: {name} is wrong: {reason}", self._parsed.position, length=length) from None
 
 
 class Meanings:
@@ -68,7 +75,10 @@ class Meanings:
         """A list of types in MLIR's form."""
         found = self._types.get(text)
         if found is None:
-            found = self._types[text] = types_of(to_generic(clean(text).strip(), position))
+            try:
+                found = self._types[text] = types_of(to_generic(clean(text).strip(), position))
+            except Unbalanced as error:
+                raise unclosed(position + error.position) from None
         return found
 
     def dictionary(self, syntax: Syntax, text: str, position: int) -> dict[str, str | None]:
@@ -125,7 +135,9 @@ class Meanings:
             [_Typed(self.type(kind, parsed.position)) for kind in types or ()] for types in parsed.operand_types
         ]
         try:
-            inferred = op.infer(Op(op, groups, _Attributes(self, parsed.attributes))) if op.infer else None
+            inferred = op.infer(Op(op, groups, _Attributes(self, parsed))) if op.infer else None
+        except Problem:
+            raise
         except MlirTrtError as error:
             raise Problem(error.what, parsed.position, error.hint, len(shown)) from None
         except Exception as error:  # a rule may trip in any way over operands that it does not expect

@@ -13,7 +13,7 @@ from functools import cache
 from ..context import definitions
 from ..hints import nearest
 from ..symbols import ENGINES_MARK
-from .attributes import Problem, clean, to_generic
+from .attributes import Problem, clean, to_generic, unclosed
 from .emit import Emitter
 from .generic_form import read_generic
 from .groups import joined
@@ -158,7 +158,7 @@ class Translator(Emitter):
         except Problem as problem:
             self._give_up(problem)
         except Unbalanced as error:
-            self._give_up(Problem("this bracket is never closed", error.position))
+            self._give_up(unclosed(error.position))
 
     def _give_up(self, problem: Problem) -> None:
         self.problems.append(problem)

@@ -1,0 +1,187 @@
+"""What is said about text that is wrong: the message, the place, the hint; and all of it at once."""
+
+from __future__ import annotations
+
+import pytest
+from torch_mlir import ir
+
+from mlirtrt_nb.errors import MlirTrtError, ParseError, VerificationError
+from mlirtrt_nb.ir.assembly import parse_module
+
+
+def failure(text: str, context: ir.Context) -> MlirTrtError:
+    with pytest.raises((ParseError, VerificationError)) as caught:
+        parse_module(text, "cell", context)
+    return caught.value
+
+
+def wrapped(op: str) -> str:
+    return f"func.func @f(%x: tensor<4xf32>) {{\n  {op}\n  return\n}}"
+
+
+@pytest.mark.parametrize(
+    ("op", "message", "hint", "marked"),
+    [
+        (
+            "%0 = tensorrt.sofmax {axis = 0} %x : tensor<4xf32>",
+            "unknown op tensorrt.sofmax",
+            "tensorrt.softmax",
+            "tensorrt.sofmax",
+        ),
+        (
+            "%0 = onnx.Rellu(%x) : (tensor<4xf32>) -> tensor<4xf32>",
+            "unknown op onnx.Rellu",
+            "onnx.Relu",
+            "onnx.Rellu",
+        ),
+        ("%0 = arith.adf %x, %x : tensor<4xf32>", "unknown op arith.adf", "arith.addf", "arith.adf"),
+        ("%0 = arih.addf %x, %x : tensor<4xf32>", "unknown dialect arih", "arith", "arih.addf"),
+        (
+            "%0 = tensorrt.softmax {axs = 0} %x : tensor<4xf32>",
+            "tensorrt.softmax has no attribute axs",
+            "axis",
+            "axs",
+        ),
+        (
+            "%0 = tensorrt.softmax {axis = 0, axis = 1} %x : tensor<4xf32>",
+            "attribute axis is given twice",
+            None,
+            "axis",
+        ),
+        (
+            "%0 = tensorrt.element_wise <kADD>(%x, %x : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>",
+            "has no value kADD",
+            "kAND",
+            "<kADD>"[:4],
+        ),
+        ("%0 = tensorrt.softmax {axis = 0} %x tensor<4xf32>", "expected ':'", None, "t"),
+        ("%0 = tensorrt.softmax {axis = 0} : tensor<4xf32>", "expected the value input", None, ":"),
+        ("%0 = tensorrt.softmax {axis = 0} %x : ]", "expected a type", None, "]"),
+        (
+            "%0 = tensorrt.element_wise (%x, %x : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>",
+            "expected elementwiseOperation, as in <kSUM>",
+            None,
+            "(",
+        ),
+        (
+            "%0 = tensorrt.element_wise <kSUM>(%x, %x : tensor<4xf32>) -> tensor<4xf32>",
+            "2 operands but 1 types",
+            None,
+            None,
+        ),
+        ("%0 = tensorrt.softmax {axis = 0} %y : tensor<4xf32>", "use of undeclared SSA value name", None, "%y"),
+        (
+            "%0 = tensorrt.softmax {axis = 0} %x : tensor<5xf32>",
+            "expects different type than prior uses",
+            None,
+            "%x",
+        ),
+        ("%0 = tensorrt.softmax {axis = 0} %x : tensor<4xf3>", "expected", None, None),
+        ("%0 = tensorrt.softmax {axis = 9} %x : memref<4xf32>", "cannot be inferred", None, "tensorrt.softmax"),
+        ("plan.return %zz", "%zz is not defined before it is used here", None, "%zz"),
+        ("%0 = arith.cmpi sltt, %x, %x : i32", "enum values", "slt", "sltt"),
+        (
+            "%0 = tensorrt.call_alloc @a(%x : tensor<4xf32>) -> tensor<4xf32, #plan.memory_space<hosst>>",
+            "has no value hosst",
+            "host",
+            None,
+        ),
+        (
+            "%0 = tensorrt.constant {weights = dense<[1.0, 2.0> : tensor<2xf32>}",
+            "weights is wrong",
+            None,
+            None,
+        ),
+    ],
+)
+def test_one_mistake(op: str, message: str, hint: str | None, marked: str | None, context: ir.Context) -> None:
+    """The message, the nearest name, and the caret under what is wrong on the user's own line."""
+    error = failure(wrapped(op), context)
+    assert message in error.what
+    if hint is not None:
+        assert hint in (error.hint or "")
+    assert error.span is not None
+    assert error.span.filename == "cell"
+    assert error.span.line in (2, 3)
+    if marked is not None:
+        assert error.span.line == 2
+        assert error.span.text == f"  {op}"
+        assert error.span.text[error.span.column - 1 :].startswith(marked)
+
+
+def test_broken_rule(context: ir.Context) -> None:
+    """What MLIR's verifier finds is a broken rule, not a mistake in the text."""
+    error = failure("func.func @f(%x: i32) -> f32 {\n  return %x : i32\n}", context)
+    assert isinstance(error, VerificationError)
+    assert error.span is not None and (error.span.line, error.span.column) == (2, 3)
+
+
+def test_all_of_a_text(context: ir.Context) -> None:
+    """Mistakes of both layers in several functions, inside and outside a module, in the text's order."""
+    error = failure(
+        """func.func @a(%x: f32) -> f32 {
+  %0 = arith.adf %x, %x : f32
+  return %0 : f32
+}
+func.func @b(%x: tensor<4xf32>) attributes {plan.x = "}"} {
+  %0 = tensorrt.softmx {axis = 0} %x : tensor<4xf32>
+  %1 = tensorrt.softmax {axs = 0} %x : tensor<4xf32>
+  return
+}
+module @n {
+  func.func @c(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %zz : tensor<4xf32>
+  }
+  func.func @d(%x: tensor<4xf32>) -> tensor<5xf32> {
+    return %x : tensor<4xf32>
+  }
+  func.func @fine() {
+    return
+  }
+}
+""",
+        context,
+    )
+    assert isinstance(error, ParseError)
+    everything = [error, *error.others]
+    assert [e.span.line for e in everything if e.span] == [2, 6, 7, 12, 15]
+    assert [e.what.split()[0] for e in everything] == ["unknown", "unknown", "tensorrt.softmax", "use", "type"]
+    shown = str(error)
+    assert shown.count("^") == 5 and "did you mean arith.addf" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("func.func @f() {", "this '{' is never closed", (1, 16)),
+        ("func.func @f() {\n  return\n}}", "this '}' closes nothing", (3, 2)),
+        ("module {\n  tensorrt.module @e {\n}", "this '{' is never closed", (1, 8)),
+        ("module {}\n{-# dialect_resources: {", "'{-#' is never closed", (2, 1)),
+        ("module {}\n#a =", "expected what #a stands for", (2, 5)),
+        ("a\0b", "a character that is not allowed (U+0000)", (1, 2)),
+        ("a\n\ud800b", "a character that is not allowed (U+D800)", (2, 1)),
+    ],
+)
+def test_broken_text(text: str, message: str, place: tuple[int, int], context: ir.Context) -> None:
+    """Text that is no program at all, with the place to look at."""
+    error = failure(text, context)
+    assert message in error.what
+    assert error.span is not None
+    assert (error.span.line, error.span.column) == place
+
+
+def test_columns_count_characters(context: ir.Context) -> None:
+    """A caret stands right behind characters that take several bytes."""
+    line = '  "a"() {s = "äöü€"} : () -> () %broken'
+    error = failure(f"func.func @f() {{\n{line}\n}}", context)
+    assert error.span is not None
+    assert error.span.text == line
+    assert error.span.column <= len(line)
+
+
+def test_bytes_become_characters(context: ir.Context) -> None:
+    """MLIR counts bytes; the user sees characters."""
+    line = '  %0 = arith.constant {s = "äöü€"} 1.0 : f33'
+    error = failure(f"func.func @f() {{\n{line}\n  return\n}}", context)
+    assert error.span is not None
+    assert error.span.text[error.span.column - 1 :].startswith("f33")
