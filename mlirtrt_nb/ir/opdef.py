@@ -115,7 +115,8 @@ class DialectDef:
     """A dialect: its ops by full name, its enums by mnemonic, and its other attributes.
 
     `params` are attributes with parameters: mnemonic -> the parameters' names. `types` are types likewise, or
-    just their mnemonics where none has parameters.
+    just their mnemonics where none has parameters. `arguments` has a rule for each attribute of function
+    arguments, by full name: what is wrong with the attribute on an argument of that type, or None.
     """
 
     name: str
@@ -123,3 +124,4 @@ class DialectDef:
     enums: dict[str, EnumDef] = field(default_factory=dict)
     params: dict[str, tuple[str, ...]] = field(default_factory=dict)
     types: dict[str, tuple[str, ...]] | tuple[str, ...] = ()
+    arguments: dict[str, Callable[[ir.Attribute, ir.Type], str | None]] = field(default_factory=dict)

@@ -64,13 +64,9 @@ def verify(module: ir.Operation | ir.OpView, text: str | None = None, filename: 
         return span_at(file, line, column, lines[line - 1] if known else "")
 
     found = _broken_by_mlir(root, span_of)
-    for operation in _walk(root):
-        if definition(operation.name) is not None:
-            try:
-                verify_op(operation)
-            except VerificationError as error:
-                span = span_of(operation.location)
-                found.append(Found(error.what, span, error.hint, True, error.where if span is None else None))
+    for operation, error in _broken(root):
+        span = span_of(operation.location)
+        found.append(Found(error.what, span, error.hint, True, error.where if span is None else None))
     raise_all(found)
 
 
@@ -91,14 +87,19 @@ def _broken_by_mlir(
 
 def errors_of(root: ir.Operation | ir.OpView) -> list[VerificationError]:
     """Every broken rule of the package's ops in `root`, at most one per op, in program order."""
-    found = []
-    for operation in _walk(root.operation):
-        if definition(operation.name) is not None:
-            try:
+    return [error for _, error in _broken(root.operation)]
+
+
+def _broken(root: ir.Operation) -> Iterator[tuple[ir.Operation, VerificationError]]:
+    """Each op that breaks a rule, with the first that it breaks."""
+    for operation in _walk(root):
+        try:
+            if operation.name == "func.func":
+                _check_arguments(operation)
+            elif definition(operation.name) is not None:
                 verify_op(operation)
-            except VerificationError as error:
-                found.append(error)
-    return found
+        except VerificationError as error:
+            yield operation, error
 
 
 def _walk(operation: ir.Operation) -> Iterator[ir.Operation]:
@@ -120,6 +121,21 @@ def verify_op(operation: ir.Operation | ir.OpView) -> None:
         if op.definition.verify is not None:
             op.definition.verify(op)
         _check_results(op, list(operation.operation.results))
+
+
+def _check_arguments(function: ir.Operation) -> None:
+    """The attributes that the package's dialects put on function arguments."""
+    if "arg_attrs" not in function.attributes:
+        return
+    rules = {name: rule for dialect in definitions().values() for name, rule in dialect.arguments.items()}
+    kinds = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    for number, (entry, kind) in enumerate(zip(function.attributes["arg_attrs"], kinds, strict=True)):
+        for named in ir.DictAttr(entry):
+            problem = rules[named.name](named.attr, kind) if named.name in rules else None
+            if problem is not None:
+                symbol = ir.StringAttr(function.attributes["sym_name"]).value
+                what = f"func.func @{symbol}: argument {number}, {kind}: {named.name} {problem}"
+                raise VerificationError(what, where=str(function.location))
 
 
 @cache

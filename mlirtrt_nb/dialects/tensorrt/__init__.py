@@ -25,6 +25,7 @@ from . import (
     transformer,
     vision,
 )
+from .arguments import ARGUMENTS
 from .enums import ENUMS
 
 __all__ = ["DIALECT", "FAMILIES"]
@@ -57,6 +58,7 @@ DIALECT = DialectDef(
     ops={op.name: op for family in FAMILIES for op in family.OPS},
     enums=ENUMS,
     params={"shape_profile": ("min", "opt", "max")},
+    arguments=ARGUMENTS,
 )
 
 register_dialect(DIALECT)
