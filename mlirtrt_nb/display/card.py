@@ -31,10 +31,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Code:
-    """MLIR text, highlighted in HTML; at most `limit` lines of it are shown."""
+    """MLIR text, highlighted in HTML; at most `limit` lines and `characters` of it are shown."""
 
     text: str
     limit: int = 200
+    characters: int = 16_000
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ _LONGEST = 1000  # characters of one line
 
 
 def ir_html(text: str, *, limit: int = 400, label: str = "MLIR") -> str:
-    """MLIR `text` as one self-contained output of at most `limit` lines."""
-    return framed(_scroll(code_html(Code(text, limit)), label), label=label, bare=True)
+    """MLIR `text` as one self-contained output of at most `limit` lines, or of 40 000 characters."""
+    return framed(_scroll(code_html(Code(text, limit, 40_000)), label), label=label, bare=True)
 
 
 def _scroll(body: str, label: str) -> str:
@@ -31,18 +31,23 @@ def _scroll(body: str, label: str) -> str:
 
 def code_html(code: Code) -> str:
     """A <pre> of highlighted text, without a frame."""
-    return f"<pre>{_highlight(chr(10).join(cut_lines(code.text, code.limit)))}</pre>"
+    return f"<pre>{_highlight(chr(10).join(cut_lines(code)))}</pre>"
 
 
-def cut_lines(text: str, limit: int) -> list[str]:
-    """The first `limit` lines, long ones cut, and a line that says how much is left out."""
-    lines = text.rstrip("\n").split("\n")
-    shown = [
-        line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … {len(line) - _LONGEST} more"
-        for line in lines[:limit]
-    ]
-    if len(lines) > limit:
-        shown.append(f"// … {plural(len(lines) - limit, 'more line')}")
+def cut_lines(code: Code) -> list[str]:
+    """The first lines, long ones cut, and a last one that says how many are left out."""
+    lines = code.text.rstrip("\n").split("\n")
+    shown: list[str] = []
+    room = code.characters
+    for line in lines[: code.limit]:
+        if len(line) > _LONGEST:
+            line = f"{line[:_LONGEST]} … {len(line) - _LONGEST} more"
+        room -= len(line)
+        if room < 0 and shown:
+            break
+        shown.append(line)
+    if len(shown) < len(lines):
+        shown.append(f"// … {plural(len(lines) - len(shown), 'more line')}")
     return shown
 
 

@@ -25,7 +25,7 @@ def card_text(card: Card, *, limit: int = 12, code: bool = False) -> str:
 
 def _section(section: Section, limit: int, code: bool) -> list[str]:
     if isinstance(section.body, Code):
-        return ["", section.title, *cut_lines(section.body.text, section.body.limit)] if code else []
+        return ["", section.title, *cut_lines(section.body)] if code else []
     return ["", section.title, *(f"  {line}" for line in table_text(section.body, limit).split("\n"))]
 
 

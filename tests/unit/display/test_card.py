@@ -154,3 +154,5 @@ def test_ir_html_is_bounded() -> None:
     assert "9 900 more lines" in many
     assert len(many) < 60_000
     assert len(ir_html("%0 " * 400_000)) < 60_000
+    wide = ir_html("\n".join(["%0 = a.b %x, %y, %z" * 40] * 300))
+    assert len(wide) < 400_000 and "more lines" in wide
