@@ -39,13 +39,11 @@ def functions_of(op: Op) -> list[tuple[str, float | None, float | None]]:
     """(function, alpha, beta) of each direction's gates in turn; None for a number that it does not take."""
     names = op.attr("activations") or list(FUNCTIONS[op.definition.mnemonic]) * directions_of(op)
     numbers = {key: op.attr(f"{key}s") or [0.0] * len(names) for key in ("alpha", "beta")}
-    return [
-        (
-            name,
-            *(numbers[key][n] if key in ACTIVATIONS[name] else None for key in ("alpha", "beta")),  # type: ignore[misc]
-        )
+    taken = [
+        [numbers[key][n] if key in ACTIVATIONS[name] else None for key in numbers]
         for n, name in enumerate(names)
     ]
+    return [(name, alpha, beta) for name, (alpha, beta) in zip(names, taken, strict=True)]
 
 
 def _extents(op: Op) -> tuple[int, int, int]:
@@ -124,7 +122,7 @@ def _operands(kind: str) -> tuple[Operand, ...]:
         Operand("weights", FLOATS, doc=f"D x G x I, where G is {gates}."),
         Operand("recurrenceWeights", FLOATS, doc="D x G x H."),
         Operand("bias", FLOATS, optional=True, doc="D x 2G: the input's, then the recurrence's."),
-        Operand("sequenceLens", "i32", optional=True, doc="B values: the steps of each sequence; all T if absent."),
+        Operand("sequenceLens", "i32", optional=True, doc="B values: each sequence's steps; T if absent."),
         Operand("initialHidden", FLOATS, optional=True, doc="D x B x H; zeros if absent."),
     )
     if kind != "lstm":
@@ -149,8 +147,8 @@ def _attrs(kind: str) -> tuple[Attr, ...]:
         ),
         Attr("alphas", "array<f32>", optional=True, doc="A number for each of the activations."),
         Attr("betas", "array<f32>", optional=True, doc="A number for each of the activations."),
-        Attr("clip", "f32", optional=True, doc="What goes into a gate's activation is kept from -clip to clip."),
-        Attr("layout", "i64", default=0, doc="1: batch first. T x B, D x B become B x T, B x D; Y is B x T x D x H."),
+        Attr("clip", "f32", optional=True, doc="Bounds what goes into a gate's activation, to both sides."),
+        Attr("layout", "i64", default=0, doc="1: the batch is the first axis of all but the weights."),
     ]
     if kind == "lstm":
         listed.append(Attr("inputForget", "i1", default=False, doc="The forget gate is 1 - the input gate."))
@@ -176,13 +174,14 @@ def _op(kind: str, summary: str) -> OpDef:
     last = ["tensor<1x2x8xf32>"] * (2 if kind == "lstm" else 1)
     types = ", ".join(["tensor<5x1x2x8xf32>", *last])
     results = ", ".join(("%y", "%h", "%c")[: len(last) + 1])
+    names = ("output", "lastHidden", "lastCell")[: len(last) + 1]
     given = f"tensor<5x2x4xf32>, tensor<1x{rows}x4xf32>, tensor<1x{rows}x8xf32>"
     return OpDef(
         f"tensorrt.{kind}",
         summary,
         operands=_operands(kind),
         attrs=_attrs(kind),
-        results=tuple(ResultDef(name, FLOATS) for name in ("output", "lastHidden", "lastCell")[: len(last) + 1]),
+        results=tuple(ResultDef(name, FLOATS) for name in names),
         assembly="attr-dict `ins` `(` $input `,` $weights `,` $recurrenceWeights `:` type($input) `,` "
         f"type($weights) `,` type($recurrenceWeights) `)` {tail} `->` type(results)",
         infer=_infer,
@@ -197,8 +196,10 @@ def _op(kind: str, summary: str) -> OpDef:
     )
 
 
+_STATES = "over a sequence: all hidden states, T x D x B x H, and the last"
+
 OPS = (
-    _op("lstm", "A long short-term memory over a sequence: all hidden states (T x D x B x H), the last, and the last cell."),
-    _op("gru", "Gated recurrent units over a sequence: all hidden states (T x D x B x H), and the last."),
-    _op("rnn", "A simple recurrence over a sequence: all hidden states (T x D x B x H), and the last."),
+    _op("lstm", f"A long short-term memory {_STATES}, with the last cell."),
+    _op("gru", f"Gated recurrent units {_STATES}."),
+    _op("rnn", f"A simple recurrence {_STATES}."),
 )

@@ -109,7 +109,8 @@ def _outputs(
 ) -> list[Any]:
     """Close the recurrences; give the last carried values, then what is collected over the iterations."""
     for recurrence, value in zip(carried, yielded, strict=False):
-        recurrence.set_input(1, inner.settled(value))
+        collected = value in yielded[len(carried) :]
+        recurrence.set_input(1, inner.settled(value) if collected else _closing(inner, value))
     last = s.trt.LoopOutput.LAST_VALUE
     results = [s.out(loop.add_loop_output(layer.get_output(0), last)) for layer in carried]
     kinds, axes = op.attr("collected") or [], op.attr("collect_axes") or []
@@ -122,6 +123,18 @@ def _outputs(
         layer.set_input(1, length)
         results.append(layer.get_output(0))
     return results
+
+
+def _closing(inner: Scope, value: ir.Value) -> Any:
+    """The tensor that a loop carries on and nothing else gives out. The builder finds no type for one that
+    comes from a layer of its input's type; it does for an identity of it."""
+    tensor, owner = inner.settled(value), value.owner
+    if isinstance(owner, ir.Block) or owner.name not in _OF_INPUT_TYPE:
+        return tensor
+    return inner.out(inner.net.add_identity(tensor))
+
+
+_OF_INPUT_TYPE = frozenset(f"tensorrt.{name}" for name in ("activation", "unary", "softmax"))
 
 
 @encodes("iterator")

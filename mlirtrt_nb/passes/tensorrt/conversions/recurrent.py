@@ -17,7 +17,7 @@ _FLOATS = frozenset({"f32", "f16", "bf16"})
 _DIRECTIONS = {"forward": "kFORWARD", "reverse": "kREVERSE", "bidirectional": "kBIDIRECTIONAL"}
 # By ONNX's name, in lower case.
 _ACTIVATIONS = {kind[1:].replace("_", "").lower(): kind for kind in ACTIVATIONS}
-# Others must be written: ONNX gives none, or (ThresholdedRelu) ONNX Runtime takes another number than ONNX says.
+# Others must be written: ONNX gives none, or ONNX Runtime another number than ONNX (ThresholdedRelu).
 _DEFAULTS = {
     "kLEAKY_RELU": {"alpha": 0.01},
     "kELU": {"alpha": 1.0},

@@ -112,10 +112,7 @@ class _Lstm(Cell):
         gates = self.sum(self.frame.product(x, self._input), from_state)
         first, last, middle, fresh = (self.frame.gate(gates, n) for n in range(4))
         entering = self.gated(0, self._peeped(first, 0, cell))
-        if self._coupled:
-            keeping = self.rest(entering)
-        else:
-            keeping = self.gated(0, self._peeped(middle, 2, cell))
+        keeping = self.rest(entering) if self._coupled else self.gated(0, self._peeped(middle, 2, cell))
         following = self.sum(self.product(keeping, cell), self.product(entering, self.gated(1, fresh)))
         leaving = self.gated(0, self._peeped(last, 1, following))
         return [self.product(leaving, self.activate(2, following)), following]

@@ -6,6 +6,7 @@ Whatever depends on a batch that varies is made here, before the loop: inside th
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from typing import TypeAlias
 
 import numpy as np
 from torch_mlir import ir
@@ -19,7 +20,7 @@ from ..matching import constant
 __all__ = ["Frame", "Parameter"]
 
 # Weights of the op: numbers that are known, or a value.
-Parameter = np.ndarray | ir.Value
+Parameter: TypeAlias = np.ndarray | ir.Value
 
 
 class Frame:
@@ -51,15 +52,12 @@ class Frame:
         if self.batch is not None:
             return None
         ends = [self.emit.constant(np.array([n], np.int32)) for n in (directions, self.hidden)]
-        return self.emit.concat([ends[0], self.extent(self.input, 1 - self.time), ends[1]], 0)
+        return self.emit.concat([ends[0], self.extent(1 - self.time), ends[1]], 0)
 
-    def extent(self, value: ir.Value, axis: int) -> ir.Value:
-        """One dimension of `value` as an i32 vector of one."""
-        emit, rank = self.emit, len(shape_of(value))
-        known = shape_of(value)[axis]
-        if known is not None:
-            return emit.constant(np.array([known], np.int32))
-        return emit.slice(emit.op("shape", [value], None, emit.type([rank], "i32")), [axis], [1])
+    def extent(self, axis: int) -> ir.Value:
+        """A dimension of the input that varies, as an i32 vector of one."""
+        shape = self.emit.op("shape", [self.input], None, self.emit.type([3], "i32"))
+        return self.emit.slice(shape, [axis], [1])
 
     # Parts of states
 
@@ -86,7 +84,8 @@ class Frame:
             return self.emit.filled(0, self.element, (self.directions, self.batch, self.hidden))
         attributes = {"static_start": [0, 0, 0], "static_stride": [0, 0, 0]}
         zero = self.emit.filled(0, self.element, (1, 1, 1))
-        return self.emit.op("slice", [zero, None, None, self._sizes[self.directions]], attributes, self.state_type)
+        operands = [zero, None, None, self._sizes[self.directions]]
+        return self.emit.op("slice", operands, attributes, self.state_type)
 
     def initial(self, name: str) -> ir.Value:
         """The state that the operand `name` gives, or zeros."""

@@ -57,13 +57,15 @@ class _Sequence:
         """All hidden states and the last states, of a loop."""
         emit, frame = self._emit, self.frame
         zero, one = emit.filled(0, "i32"), emit.filled(1, "i32")
-        count = emit.squeeze(frame.extent(frame.input, frame.time), [0])
+        count = self._count()
         final = emit.binary("kSUB", count, one) if self._lengths is not None and True in self._reverse else None
-        results = emit.ops("for", [zero, count, one, initial], self._collected(), self._result_types(len(initial)))
+        kinds = self._result_types(len(initial))
+        results = emit.ops("for", [zero, count, one, initial], self._collected(), kinds)
         owner = results[0].owner
         assert not isinstance(owner, ir.Block)
-        kinds = [zero.type, *(value.type for value in initial)]
-        block = owner.operation.regions[0].blocks.append(*kinds, arg_locs=[owner.location] * len(kinds))
+        arguments = [zero.type, *(value.type for value in initial)]
+        places = [owner.location] * len(arguments)
+        block = owner.operation.regions[0].blocks.append(*arguments, arg_locs=places)
         with emit.inside(block):
             number, *states = block.arguments
             slices = [self._slice(reverse) for reverse in self._reverse]
@@ -73,6 +75,12 @@ class _Sequence:
             emit.ops("yield", [[*following, *parts]], None, [])
         last, stacked = results[: len(initial)], results[len(initial) :]
         return (emit.concat(stacked, 1) if stacked else None), last
+
+    def _count(self) -> ir.Value:
+        """The number of steps, an i32 of rank 0: the builder has no loops that count in i64."""
+        if self.frame.steps is not None:
+            return self._emit.filled(self.frame.steps, "i32")
+        return self._emit.squeeze(self.frame.extent(self.frame.time), [0])
 
     def _collected(self) -> dict[str, ir.Attribute | list[int]]:
         """How the loop stacks the hidden states of each direction."""

@@ -338,6 +338,38 @@ CASES = (
         {},
         ["?x3xi32", "i32"],
     ),
+    Case(
+        "lstm",
+        ["5x2x4xf32", "= dense<0.1> : tensor<1x32x4xf32>", "= dense<0.1> : tensor<1x32x8xf32>"] + [None] * 5,
+        {"hiddenSize": 8},
+        ["5x1x2x8xf32", "1x2x8xf32", "1x2x8xf32"],
+    ),
+    Case(
+        "lstm",
+        [
+            *("5x2x4xf32", "2x32x4xf32", "2x32x8xf32", "2x64xf32", "2xi32"),
+            *("2x2x8xf32", "2x2x8xf32", "2x24xf32"),
+        ],
+        {"hiddenSize": 8, "direction": "kBIDIRECTIONAL", "clip": 1.0},
+        ["5x2x2x8xf32", "2x2x8xf32", "2x2x8xf32"],
+    ),
+    Case(
+        "gru",
+        ["2x5x4xf32", "1x24x4xf32", "1x24x8xf32", "1x48xf32", None, None],
+        {"hiddenSize": 8, "direction": "kREVERSE", "layout": 1, "linearBeforeReset": True},
+        ["2x5x1x8xf32", "2x1x8xf32"],
+    ),
+    Case(
+        "rnn",
+        ["1x2x4xf32", "1x8x4xf32", "1x8x8xf32", None, None, None],
+        {
+            "hiddenSize": 8,
+            "activations": '#= ["kAFFINE"]',
+            "alphas": [2.0],
+            "betas": [1.0],
+        },
+        ["1x1x2x8xf32", "1x2x8xf32"],
+    ),
     Case("grid_sample", ["1x3x8x8xf32", "1x4x4x2xf32"], {}, ["1x3x4x4xf32"]),
     Case("dist_collective", [_X], {"collectiveOperation": "kALL_REDUCE", "reduceOperation": "kSUM"}, [_X]),
     Case("dist_collective", [_X], {"collectiveOperation": "kBROADCAST", "root": 0, "groups": [0, 1]}, [_X]),
