@@ -53,10 +53,8 @@ def span_at(filename: str, line: int, column: int, line_text: str, length: int |
     return SourceSpan(filename, line, column, line_text, length or 1)
 
 
-def found_in(
-    error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceSpan | None], what: str
-) -> list[Found]:
-    """Each diagnostic of an MLIR error. `span_of(location, by_verifier)` places it."""
+def found_in(error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceSpan | None]) -> list[Found]:
+    """Each diagnostic of an MLIR error, if it has any. `span_of(location, by_verifier)` places it."""
     found = []
     for diagnostic in error.error_diagnostics:
         by_verifier = any(note.message.startswith(_VERIFIER_NOTE) for note in diagnostic.notes)
@@ -64,7 +62,7 @@ def found_in(
         span = span_of(diagnostic.location, by_verifier)
         message, hint = explain(diagnostic.message, notes, _token_at(span))
         found.append(Found(message, span, hint, by_verifier))
-    return found or [Found(what, None)]
+    return found
 
 
 def _token_at(span: SourceSpan | None) -> str:

@@ -78,7 +78,7 @@ def _broken_by_mlir(
     try:
         root.verify()
     except ir.MLIRError as error:
-        found = found_in(error, span_of, "the module is not valid")
+        found = found_in(error, span_of) or [Found("the module is not valid", None)]
         return [replace(entry, broken_rule=True) for entry in found]
     finally:
         context.emit_error_diagnostics = noisy

@@ -14,12 +14,14 @@ from .attributes import Problem
 from .limits import allow_depth, check_text
 from .recovery import collect
 from .sourcemap import SourceMap
-from .tokens import BLANK
+from .syntax import syntax_of
+from .tokens import BLANK, IDENT, STRING
 from .translate import Translator
 
 __all__ = ["parse_module"]
 
 _MODULE = re.compile(rf'{BLANK}(?:builtin\.module\b|module\b|"builtin\.module")')
+_NAME = re.compile(rf"{STRING}|//[^\n]*|(?<![\w$.#!@%^-])({IDENT})", re.ASCII)
 _SEVERAL = "source must contain a single top-level operation"
 
 
@@ -111,10 +113,8 @@ class _Attempt:
             parsed = ir.Operation.parse(text, source_name=self.filename)
         except ir.MLIRError as error:
             places = self._map(prefix, text)
-            found = found_in(
-                error, lambda loc, rule: self._span(places, loc, rule), "MLIR cannot parse this text"
-            )
-            raise _Failed(found) from None
+            found = found_in(error, lambda loc, rule: self._span(places, loc, rule))
+            raise _Failed(found or [self._misplaced(places)]) from None
         if not isinstance(parsed, ModuleOp):
             raise _Failed([Found(f"expected a module, found {parsed.operation.name}", None)])
         if wrapped:
@@ -140,6 +140,16 @@ class _Attempt:
         if not by_verifier:
             line, column = places.user.locate(places.user_offset(line, column))
         return span_at(self.filename, line, column, places.user.line(line))
+
+    def _misplaced(self, places: SourceMap) -> Found:
+        """MLIR refuses an op's name without a word where it expects none, as in a dictionary without braces."""
+        text = places.translated.text
+        match = next((m for m in _NAME.finditer(text) if m.group(1) and syntax_of(m.group(1))), None)
+        if match is None:
+            return Found("MLIR cannot parse this text", None)
+        line, column = places.user.locate(places.user_offset(*places.translated.locate(match.start())))
+        span = span_at(self.filename, line, column, places.user.line(line))
+        return Found(f"{match.group(1)} does not belong here", span)
 
 
 class _Relocation:

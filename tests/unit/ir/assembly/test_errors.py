@@ -185,3 +185,10 @@ def test_bytes_become_characters(context: ir.Context) -> None:
     error = failure(f"func.func @f() {{\n{line}\n  return\n}}", context)
     assert error.span is not None
     assert error.span.text[error.span.column - 1 :].startswith("f33")
+
+
+def test_an_op_where_none_can_stand(context: ir.Context) -> None:
+    """What MLIR refuses without a word has a place and a message all the same."""
+    error = failure(wrapped("tensorrt.for = tensorrt.softmax {axis = 0} %x : tensor<4xf32>"), context)
+    assert error.what == "tensorrt.for does not belong here"
+    assert error.span is not None and (error.span.line, error.span.column) == (2, 3)
