@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .tokens import BLANK, SYMBOL, VALUE, Unbalanced, balanced_end, deep_end, skip_blank
 
-__all__ = ["NamedArgument", "arguments_at", "function_arguments", "simple_op_end"]
+__all__ = ["NamedArgument", "arguments_at", "function_arguments", "region_op_end", "simple_op_end"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,31 @@ def simple_op_end(text: str, start: int) -> int | None:
     if "//" in line or "loc(" in line or _ENDS_OPEN.search(line) or not _balanced(line):
         return None
     return start + len(line) if _NEXT_STATEMENT.match(text, end) else None
+
+
+def region_op_end(text: str, start: int) -> tuple[int, int] | None:
+    """For an op with regions, from `start` behind its `=`: where its last `}` stands, and its end.
+
+    None where that is uncertain: it must end on the line of that brace.
+    """
+    opening = text.find("{", start)
+    end = text.find("\n", start)
+    if opening < 0 or text[opening + 1 : end].strip() or text[start:opening].count("\n"):
+        return None
+    try:
+        while True:
+            close = balanced_end(text, opening) - 1
+            end = text.find("\n", close)
+            end = len(text) if end < 0 else end
+            rest = text[close + 1 : end].rstrip()
+            if not rest.endswith("{"):
+                break
+            opening = close + 1 + rest.rindex("{")
+    except Unbalanced:
+        return None
+    if "//" in rest or "loc(" in rest or not _balanced(rest) or not _NEXT_STATEMENT.match(text, end):
+        return None
+    return close, close + 1 + len(rest)
 
 
 def _balanced(line: str) -> bool:

@@ -18,7 +18,7 @@ from .emit import Emitter
 from .generic_form import read_generic
 from .groups import joined
 from .meanings import Meanings
-from .names import NamedArgument, arguments_at, function_arguments, simple_op_end
+from .names import NamedArgument, arguments_at, function_arguments, region_op_end, simple_op_end
 from .parsed import Parsed
 from .syntax import dialect_names, shown_names, syntax_of
 from .templates import Template, Templates
@@ -82,6 +82,8 @@ class Translator(Emitter):
         self.trailer = ""
         self._names = names
         self._hoisted: list[tuple[str, int]] = []
+        # Where a named op's last `}` stands -> the op's end, and its location.
+        self._endings: dict[int, tuple[int, str]] = {}
         self._dialects = dialect_names()
         self._templates = Templates(self._template)
 
@@ -109,6 +111,8 @@ class Translator(Emitter):
             elif kind == "close":
                 if braces:
                     braces.pop()
+                    if match.start() in self._endings:
+                        copied = at = self._end_named(copied, match.start())
                 elif opened is not None:
                     self.copy(copied, match.start())
                     self.position = at
@@ -210,16 +214,29 @@ class Translator(Emitter):
 
     def _named(self, results: str, start: int, end: int) -> None:
         """An op of another dialect whose result has a name."""
-        stop = simple_op_end(self.text, end) if self._names else None
-        if stop is None or _own_op(self._dialects).search(self.text, end, stop):
-            self._pass_on(start, end)
-            self.position = end
-            return
-        self.guessed = True
         names = [name.partition(":")[0].strip() for name in results[: results.index("=")].split(",")]
-        self._pass_on(start, stop)
-        self.write(f" loc({self.place(end, joined(names))})", stop, stop)
-        self.position = stop
+        place = f" loc({self.place(end, joined(names))})"
+        stop = simple_op_end(self.text, end) if self._names else None
+        if stop is not None and not _own_op(self._dialects).search(self.text, end, stop):
+            self.guessed = True
+            self._pass_on(start, stop)
+            self.write(place, stop, stop)
+            self.position = stop
+            return
+        regions = region_op_end(self.text, end) if self._names else None
+        if regions is not None:
+            self.guessed = True
+            self._endings[regions[0]] = (regions[1], place)
+        self._pass_on(start, end)
+        self.position = end
+
+    def _end_named(self, copied: int, close: int) -> int:
+        """Write a location behind an op with regions, whose last `}` is at `close`; gives the op's end."""
+        end, place = self._endings.pop(close)
+        self.copy(copied, close + 1)
+        self._pass_on(close + 1, end)
+        self.write(place, end, end)
+        return end
 
     def _attribute(self, start: int) -> None:
         """`#dialect.name<...>` of the package, or an elided weight, in text that is otherwise copied."""

@@ -130,3 +130,25 @@ def test_a_wrong_guess_does_not_hurt(context: ir.Context) -> None:
     printed = print_module(parse_module(text, "cell", context))
     assert "%one = arith.constant" in printed
     assert print_module(parse_module(printed, "cell", context)).count("arith.addf") == 1
+
+
+def test_names_of_ops_with_regions(context: ir.Context) -> None:
+    """The name of an op with regions is kept too, with the package's ops inside it."""
+    text = """module {
+  func.func @f(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
+    %chosen = scf.if %c -> (tensor<4xf32>) {
+      %y = tensorrt.softmax {axis = 0 : i64} %x : tensor<4xf32>
+      scf.yield %y : tensor<4xf32>
+    } else {
+      %inner = scf.if %c -> (tensor<4xf32>) {
+        scf.yield %x : tensor<4xf32>
+      } else {
+        scf.yield %x : tensor<4xf32>
+      }
+      scf.yield %inner : tensor<4xf32>
+    }
+    return %chosen : tensor<4xf32>
+  }
+}
+"""
+    assert print_module(parse_module(text, "cell", context)) == text
