@@ -60,15 +60,9 @@ def _verify_gather_elements(op: Op) -> None:
     front_axis(op, data.rank)
 
 
-def _check_scatter_types(op: Op) -> None:
-    check_same_element(op, "data", "updates")
-    if shapes.element_name(op.type("data").element_type) == "i1":
-        reject(op, f"data is {op.type('data')}; TensorRT's scatter does not take i1")
-
-
 def _verify_scatter_nd(op: Op) -> None:
     data, indices, updates = op.type("data"), op.type("indices"), op.type("updates")
-    _check_scatter_types(op)
+    check_same_element(op, "data", "updates")
     wanted = [*indices.shape[:-1], *data.shape[_position_length(op) :]]
     if not shapes.compatible(updates.shape, wanted):
         reject(
@@ -78,7 +72,7 @@ def _verify_scatter_nd(op: Op) -> None:
 
 def _verify_scatter_elements(op: Op) -> None:
     data, indices, updates = op.type("data"), op.type("indices"), op.type("updates")
-    _check_scatter_types(op)
+    check_same_element(op, "data", "updates")
     if data.rank != indices.rank:
         reject(op, f"data {data} and indices {indices} must have one rank")
     if not shapes.compatible(indices.shape, updates.shape):

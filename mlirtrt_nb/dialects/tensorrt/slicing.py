@@ -23,7 +23,6 @@ from .common import (
 __all__ = ["OPS"]
 
 _PARTS = ("start", "size", "stride")
-_OUTSIDE = frozenset({"kCLAMP", "kFILL", "kREFLECT"})
 
 
 def _infer_slice(op: Op) -> list[ir.Type]:
@@ -47,8 +46,6 @@ def _verify_slice(op: Op) -> None:
         reject(op, f"fill belongs to mode kFILL; mode is {mode}")
     check_rank(op, "fill", 0)
     check_same_element(op, "input", "fill")
-    if mode in _OUTSIDE and shapes.element_name(kind.element_type) in ("bf16", "i64"):
-        reject(op, f"mode {mode} does not take {kind}")
 
 
 def _infer_broadcast(op: Op) -> list[ir.Type] | None:

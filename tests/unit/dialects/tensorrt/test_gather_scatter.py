@@ -56,7 +56,6 @@ def test_inference(name, operands, attrs, expected):
         ("scatter_nd", ["4x4xf32", "2x1xi32", "3x4xf32"], {}, ["updates is tensor<3x4xf32>", "2x4"]),
         ("scatter_nd", ["4x4xf32", "2x1xi32", "2x4xf16"], {}, ["element types"]),
         ("scatter_nd", ["4x4xf32", "2x3xi32", "2xf32"], {}, ["indices is tensor<2x3xi32>"]),
-        ("scatter_nd", ["4x4xi1", "2x1xi32", "2x4xi1"], {}, ["tensor<4x4xi1>", "i1"]),
         ("scatter_elements", ["4x4xf32", "2xi32", "2xf32"], {}, ["one rank"]),
         (
             "scatter_elements",
