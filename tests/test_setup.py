@@ -143,6 +143,22 @@ def test_binder_installs_the_lock() -> None:
     assert (ROOT / "binder/runtime.txt").read_text().strip() in {f"python-3.{minor}" for minor in (11, 12, 13)}
 
 
+def test_without_a_browser_the_closing_lines_say_so() -> None:
+    """Where there is no Chromium, its tests are skipped and the run ends with how to get it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "tests/browser", "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    closing = done.stdout.strip().splitlines()[-3:]
+    assert any(re.search(r"left out \d+ browser tests: .*apt-get install chromium", line) for line in closing)
+    assert re.search(r"\d+ skipped", closing[-1])
+
+
 def test_a_fresh_clone_is_complete(tmp_path: Path) -> None:
     """Every module of the package can be imported from a clone: nothing needed lies only in the work tree."""
     clone = tmp_path / "clone"
