@@ -67,6 +67,10 @@ LOADS = {
     "other_format": (mt.InvalidModelError, lambda folder: _file(folder, b"\x89PNG\r\n\x1a\n" + bytes(100))),
     "rejected_by_the_checker": (mt.InvalidModelError, lambda folder: _file(folder, _twice_the_same_name())),
     "unknown_op": (mt.InvalidModelError, lambda folder: _file(folder, small([4], "Rleu").SerializeToString())),
+    "unknown_domain": (
+        mt.InvalidModelError,
+        lambda folder: _file(folder, small([4], "Foo", "my.domain").SerializeToString()),
+    ),
     "external_missing": (mt.ExternalDataError, lambda folder: external(folder, "weights.bin")),
     "external_outside": (mt.ExternalDataError, lambda folder: external(folder, "../weights.bin")),
 }
