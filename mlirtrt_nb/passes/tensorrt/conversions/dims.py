@@ -122,6 +122,16 @@ class Dims(ShapeValues):
             return Dim(data, 1 if op.attr("transA") else 0)
         return Dim(op.operation.operands[1], 0 if op.attr("transB") else 1)
 
+    def _before_lstm(self, op: Op, data: ir.Value, value: ir.Value, axis: int) -> Dim | None:
+        """The steps and the batch, of all hidden states or of the last ones."""
+        whole = value.type.rank == 4  # type: ignore[attr-defined]
+        if op.attr("layout"):
+            return Dim(data, axis) if axis < 1 + whole else None
+        before = {0: 0, 2: 1} if whole else {1: 1}
+        return Dim(data, before[axis]) if axis in before else None
+
+    _before_gru = _before_rnn = _before_lstm
+
     def _before_concat(self, op: Op, data: ir.Value, value: ir.Value, axis: int) -> Dim | None:
         rank = value.type.rank  # type: ignore[attr-defined]
         return None if axis == (op.attr("axis") or 0) % rank else Dim(data, axis)

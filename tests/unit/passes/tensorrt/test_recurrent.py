@@ -229,6 +229,24 @@ def test_outputs_that_nothing_reads_are_not_collected() -> None:
         assert len(loop.results) == 2 + collected
 
 
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize(("layout", "axes"), [(0, (0, 2)), (1, (0, 1))])
+def test_dimensions_are_traced_to_the_input(kind: str, layout: int, axes: tuple[int, int]) -> None:
+    """A reshape of the hidden states by the input's steps and batch needs no shapes at run time."""
+    proto = recurrent(kind, steps="t", batch="b", layout=layout, outputs="y")
+    target = ", ".join(f"size{axes.index(n)}" if n in axes else "kept" for n in range(4))
+    following = model(
+        "(float[t,b,4] X, float[a,b,c,d] out_y) => (float[m,n,o,p] z)",
+        "size0 = Shape<start = 0, end = 1>(X) size1 = Shape<start = 1, end = 2>(X) "
+        "kept = Constant<value = int64[1] {0}>() "
+        f"target = Concat<axis = 0>({target}) z = Reshape(out_y, target)",
+    )
+    proto.graph.node.extend(following.graph.node)
+    del proto.graph.output[:]
+    proto.graph.output.extend(following.graph.output)
+    assert ops(converted(proto)) == {kind.lower(): 1, "shuffle": 1}
+
+
 def test_expanded_leaves_the_function_alone() -> None:
     """The builder's copy has the loop and new weights; the program keeps its op and its table."""
     program = converted(recurrent("LSTM", extra="b"))
