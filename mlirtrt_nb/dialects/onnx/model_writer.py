@@ -125,6 +125,7 @@ class ModelWriter:
         self.used: dict[str, None] = {}
         self._own: dict[str, np.ndarray] = {}
         self._names: set[str] = set()
+        self._numbers: dict[str, int] = {}
         self._labels: dict[str, int] = {}
         self._initializers: list[TensorProto] = []
         self._constants: dict[Any, str] = {}
@@ -135,11 +136,11 @@ class ModelWriter:
 
     def unique(self, hint: str) -> str:
         """A value name that the model does not have yet: `hint` itself if it is free."""
-        name = hint or "v"
-        n = 1
+        name = hint = hint or "v"
         while name in self._names:
-            name = f"{hint}_{n}"
-            n += 1
+            # Counting on from the last number keeps many values of one label linear.
+            count = self._numbers[hint] = self._numbers.get(hint, 0) + 1
+            name = f"{hint}_{count}"
         self._names.add(name)
         return name
 

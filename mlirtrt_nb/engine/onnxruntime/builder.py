@@ -12,7 +12,7 @@ from ..base import Binding, BuildRequest, Engine, EngineReport, LayerRow
 from .emit import export
 from .layers import emitted_layers, fused_layers
 
-__all__ = ["OnnxRuntimeBuilder"]
+__all__ = ["OnnxRuntimeBuilder", "binding_of"]
 
 
 _CHECK = SessionSettings(threads=1, optimization="none", prepack=False)
@@ -45,8 +45,8 @@ class OnnxRuntimeBuilder:
             kind=self.kind,
             target="cpu",
             blob=exported.model.SerializeToString(),
-            inputs=tuple(_binding(port) for port in exported.inputs),
-            outputs=tuple(_binding(port) for port in exported.outputs),
+            inputs=tuple(binding_of(port) for port in exported.inputs),
+            outputs=tuple(binding_of(port) for port in exported.outputs),
             weights=exported.weights,
             report=_describe(exported, request, layers, time.perf_counter() - started),
         )
@@ -71,11 +71,12 @@ def _report(request: BuildRequest, phase: str, done: int) -> None:
         raise Cancelled(f"the build of engine {request.name!r} was stopped")
 
 
-def _binding(port: Port) -> Binding:
+def binding_of(port: Port) -> Binding:
+    """A port as a Binding; a sequence, an optional or a map has its type for a dtype."""
     try:
         return Binding(port.name, port.shape, port.dtype)
     except (TypeError, ValueError):
-        return Binding(port.name, (), str(port.type))  # a sequence or an optional
+        return Binding(port.name, (), str(port.type))
 
 
 def _describe(

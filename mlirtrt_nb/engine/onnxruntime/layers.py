@@ -102,21 +102,22 @@ class _Origin:
     """Finds the emitted nodes behind a fused one: those between its inputs and its outputs."""
 
     def __init__(self, emitted: Iterable[NodeProto], fused: Iterable[NodeProto]) -> None:
-        self._makers = {name: node for node in emitted for name in node.output}
+        nodes = list(emitted)
+        self._place = {id(node): n for n, node in enumerate(nodes)}
+        self._makers = {name: node for node in nodes for name in node.output}
         self._kept = {name for node in fused for name in node.output}
 
     def sources(self, node: NodeProto) -> tuple[str, ...]:
+        """Labels of the emitted nodes behind a fused one, in order; the node's own if none is found."""
         found: dict[int, NodeProto] = {}
-        stops = self._kept | set(node.input)
-        for name in node.output:
-            self._walk(name, stops, found, first=True)
-        made = list(found.values())[::-1] or [node]
-        return tuple(dict.fromkeys(part for n in made for part in label_of(n.name).split(" + ")))
-
-    def _walk(self, name: str, stops: set[str], found: dict[int, NodeProto], *, first: bool = False) -> None:
-        maker = self._makers.get(name)
-        if maker is None or (name in stops and not first) or id(maker) in found:
-            return
-        found[id(maker)] = maker
-        for source in maker.input:
-            self._walk(source, stops, found)
+        inputs = set(node.input)
+        rest = list(node.output)
+        while rest:
+            name = rest.pop()
+            maker = self._makers.get(name)
+            outside = name in inputs or (name in self._kept and name not in node.output)
+            if maker is not None and not outside and id(maker) not in found:
+                found[id(maker)] = maker
+                rest += maker.input
+        made = sorted(found.values(), key=lambda maker: self._place[id(maker)])
+        return tuple(dict.fromkeys(part for n in made or [node] for part in label_of(n.name).split(" + ")))

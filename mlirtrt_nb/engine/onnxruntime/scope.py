@@ -16,9 +16,8 @@ from torch_mlir import ir
 
 from ...dialects.onnx.model_writer import ModelWriter
 from ...dialects.onnx.value_graph import ValueGraph
-from ...errors import EngineBuildError
 from ...ir import dtypes
-from .kernels import formals, supported, widened
+from .kernels import signature
 
 __all__ = ["Constant", "Scope"]
 
@@ -142,26 +141,12 @@ class Scope(ValueGraph):
 
         `results` are element types of outputs that do not follow from the inputs'.
         """
-        ins, outs, variadic = formals(op_type)
-        roles = [ins[-1] if variadic and n >= len(ins) else ins[n] for n in range(len(inputs))]
-        types = {r: self.dtype(i) for r, i in zip(roles, inputs, strict=True) if i is not None and "(" not in r}
-        given = list(results) + [None] * (count - len(results))
-        wanted = [types.get(role) or given[n] or _fixed(role) for n, role in enumerate(outs[:count])]
-        for role, kind in zip(outs, wanted, strict=False):
-            if "(" not in role:
-                types.setdefault(role, kind)
-        chosen = next((t for t in widened(types) if supported(op_type, t)), None)
-        if chosen is None:
-            spelled = ", ".join(dict.fromkeys(types.values()))
-            raise EngineBuildError(f"ONNX Runtime has no {op_type} for {spelled}")
-        sources = [i and self.cast(i, chosen.get(r, self.dtype(i))) for i, r in zip(inputs, roles, strict=True)]
-        made = [chosen.get(role, kind) for role, kind in zip(outs, wanted, strict=False)]
-        names = self._append(op_type, sources, made, attributes)
-        return [self.cast(name, kind) for name, kind in zip(names, wanted, strict=True)]
-
-    def contrib(self, op_type: str, inputs: Sequence[str], dtype: str, **attributes: Any) -> str:
-        """Append a node of ONNX Runtime's own domain, which the caller knows to take these types."""
-        return self._append(op_type, inputs, [dtype], attributes, domain="com.microsoft")[0]
+        kinds = tuple(None if name is None else self.dtype(name) for name in inputs)
+        known = signature(op_type, kinds, (*results, *[None] * (count - len(results))))
+        pairs = zip(inputs, known.reads, strict=True)
+        sources = [None if name is None or kind is None else self.cast(name, kind) for name, kind in pairs]
+        names = self._append(op_type, sources, known.makes, attributes)
+        return [self.cast(name, kind) for name, kind in zip(names, known.gives, strict=True)]
 
     def block(
         self, op_type: str, inputs: Sequence[str | None], dtypes_: Sequence[str], **attributes: Any
@@ -175,26 +160,16 @@ class Scope(ValueGraph):
         inputs: Sequence[str | None],
         types: Sequence[str],
         attributes: dict[str, Any],
-        domain: str = "",
     ) -> list[str]:
         names = [self.writer.unique(self.label or op_type) for _ in types]
         self._types.update(zip(names, types, strict=True))
         sources = [name or "" for name in inputs]
         while sources and not sources[-1]:
             sources.pop()
-        self.node(op_type, sources, names, name=self.label, domain=domain, attributes=attributes)
+        self.node(op_type, sources, names, name=self.label, attributes=attributes)
         return names
 
 
 def element_type(value: ir.Value) -> str:
     """The MLIR spelling of a tensor value's element type."""
-    return str(ir.ShapedType(value.type).element_type)
-
-
-def _fixed(role: str) -> str:
-    """The MLIR spelling of a formal type that allows one type only: "tensor(int64)"."""
-    if "(" not in role:
-        raise EngineBuildError(f"the element type of an output of type {role} is not known")
-    from onnx import TensorProto
-
-    return dtypes.by_onnx(TensorProto.DataType.Value(role[len("tensor(") : -1].upper())).mlir
+    return str(value.type.element_type)
