@@ -99,7 +99,8 @@ def test_for(bounds: tuple[int, int, int]) -> None:
 
 
 COLLECT = """
-%0:3 = tensorrt.for %i = %lb to %ub step %step init(%a = %x) -> (tensor<2xf32>, tensor<2x3xf32>, tensor<3x2xf32>) {
+%0:3 = tensorrt.for %i = %lb to %ub step %step init(%a = %x)
+    -> (tensor<2xf32>, tensor<2x3xf32>, tensor<3x2xf32>) {
   %s = tensorrt.iterator {axis = 1 : i64} %xs : tensor<2x3xf32> -> tensor<2xf32>
   %r = tensorrt.iterator {axis = 1 : i64, reverse = true} %xs : tensor<2x3xf32> -> tensor<2xf32>
   %b = tensorrt.element_wise <kSUM>(%a, %s : tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
@@ -160,7 +161,8 @@ def test_assertion() -> None:
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
 def test_random_uniform(kind: str) -> None:
     """Numbers lie in the range, spread over it, and differ from run to run."""
-    body = f"%0 = tensorrt.random_uniform {{static_high = 5.0 : f64, static_low = 2.0 : f64}} -> tensor<100x20x{kind}>"
+    bounds = "{static_high = 5.0 : f64, static_low = 2.0 : f64}"
+    body = f"%0 = tensorrt.random_uniform {bounds} -> tensor<100x20x{kind}>"
     made = engine("", body, f"%0 : tensor<100x20x{kind}>")
     one, two = (made.run([])[0].astype(np.float64) for _ in range(2))
     assert one.min() >= 2 and one.max() <= 5
