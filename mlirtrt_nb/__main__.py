@@ -50,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="a .onnx or .mlir file")
     parser.add_argument("-o", "--output", type=Path, help="the .plan file; by default beside the model")
-    parser.add_argument("--target", action="append", default=[], help="cpu, sm75 ... sm121 or cuda; once per target")
+    parser.add_argument(
+        "--target", action="append", default=[], help="cpu, sm75 ... sm121 or cuda; once per target"
+    )
     parser.add_argument("--precision", default="fp32")
     parser.add_argument("--shape", action="append", default=[], help="x=1x3x224x224, or x=MIN:OPT:MAX")
     parser.add_argument("--passes", help="a pipeline as text, instead of the default one")
