@@ -111,8 +111,11 @@ def _outputs(
     for recurrence, value in zip(carried, yielded, strict=False):
         collected = value in yielded[len(carried) :]
         recurrence.set_input(1, inner.settled(value) if collected else _closing(inner, value))
-    last = s.trt.LoopOutput.LAST_VALUE
-    results = [s.out(loop.add_loop_output(layer.get_output(0), last)) for layer in carried]
+    assert op.operation is not None
+    results = [
+        _last(s, loop, layer) if any(True for _ in result.uses) else None
+        for layer, result in zip(carried, op.operation.results, strict=False)
+    ]
     kinds, axes = op.attr("collected") or [], op.attr("collect_axes") or []
     for value, kind, axis in zip(yielded[len(carried) :], kinds, axes, strict=True):
         layer = s.made(loop.add_loop_output(inner.tensor(value), member(s.trt.LoopOutput, kind), axis))
@@ -125,16 +128,37 @@ def _outputs(
     return results
 
 
+def _last(s: Scope, loop: Any, recurrence: Any) -> Any:
+    """A carried value after the loop. Not to be made where nothing reads it: no branch builds around one."""
+    return s.out(loop.add_loop_output(recurrence.get_output(0), s.trt.LoopOutput.LAST_VALUE))
+
+
 def _closing(inner: Scope, value: ir.Value) -> Any:
-    """The tensor that a loop carries on and nothing else gives out. The builder finds no type for one that
-    comes from a layer of its input's type; it does for an identity of it."""
+    """The tensor that a loop carries on and does not collect. The builder finds no type for one that comes
+    from most kinds of layers; it does for an identity of it."""
     tensor, owner = inner.settled(value), value.owner
-    if isinstance(owner, ir.Block) or owner.name not in _OF_INPUT_TYPE:
+    if isinstance(owner, ir.Block) or owner.name in _TYPED:
         return tensor
     return inner.out(inner.net.add_identity(tensor))
 
 
-_OF_INPUT_TYPE = frozenset(f"tensorrt.{name}" for name in ("activation", "unary", "softmax"))
+_TYPED = frozenset(
+    f"tensorrt.{name}"
+    for name in (
+        "cast",
+        "collapse_rank",
+        "concatenation",
+        "element_wise",
+        "expand_rank",
+        "gather",
+        "identity",
+        "reshape",
+        "select",
+        "shuffle",
+        "slice",
+        "transpose",
+    )
+)
 
 
 @encodes("iterator")
