@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import MutableMapping
+from typing import Any
 
 import numpy as np
 from torch_mlir import ir
 
 from . import dtypes
 
-__all__ = ["INLINE_ELEMENTS", "array_type", "attribute_of", "handle_name",
-    "handles_in", "value_of"]
+__all__ = [
+    "INLINE_ELEMENTS",
+    "array_type",
+    "attribute_of",
+    "handle_name",
+    "handles_in",
+    "strings_of",
+    "value_of",
+]
 
 # At most this many elements stand in the IR itself; NVIDIA's own dumps elide at a similar size.
 INLINE_ELEMENTS = 16
@@ -123,6 +131,12 @@ def value_of(attribute: ir.Attribute, weights: MutableMapping[str, np.ndarray]) 
     return _exotic(attribute, shaped, kind.np)
 
 
+def strings_of(attribute: ir.ArrayAttr, kind: ir.Type) -> np.ndarray:
+    """The array of a constant of strings, which is an array of string attributes; `kind` has its shape."""
+    texts = np.array([ir.StringAttr(item).value for item in attribute], dtype=object)
+    return texts.reshape(ir.RankedTensorType(kind).shape)
+
+
 def _exotic(attribute: ir.Attribute, shaped: ir.RankedTensorType, dtype: np.dtype) -> np.ndarray:
     """Types that MLIR's bindings have no buffer or number for (bf16, f8, i4): read from the text."""
     if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
@@ -136,7 +150,7 @@ def _exotic(attribute: ir.Attribute, shaped: ir.RankedTensorType, dtype: np.dtyp
     return np.array(values, dtype).reshape(shaped.shape)
 
 
-def _number(token: str, dtype: np.dtype) -> np.generic:
+def _number(token: str, dtype: np.dtype) -> Any:
     """A number as MLIR prints it; `0x` gives a float's bits (infinities and NaN)."""
     if token.startswith("0x"):
         return np.array(int(token, 16), f"u{dtype.itemsize}").view(dtype)[()]

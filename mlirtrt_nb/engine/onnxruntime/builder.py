@@ -23,6 +23,11 @@ class OnnxRuntimeBuilder:
 
     kind = "onnxruntime"
 
+    @property
+    def identity(self) -> str:
+        """ "ONNX Runtime 1.32.0"."""
+        return _version()
+
     def build(self, request: BuildRequest) -> Engine:
         """The engine of a function of tensorrt or onnx ops; its blob has no weights in it.
 
@@ -66,8 +71,14 @@ class OnnxRuntimeBuilder:
         return emitted_layers(exported)
 
 
+def _version() -> str:
+    import onnxruntime
+
+    return f"ONNX Runtime {onnxruntime.__version__}"
+
+
 def _report(request: BuildRequest, phase: str, done: int) -> None:
-    if request.progress is not None and not request.progress(phase, done, 2):
+    if request.progress is not None and request.progress(phase, done, 2) is False:
         raise Cancelled(f"the build of engine {request.name!r} was stopped")
 
 
@@ -82,11 +93,10 @@ def binding_of(port: Port) -> Binding:
 def _describe(
     exported: ExportedModel, request: BuildRequest, layers: tuple[LayerRow, ...], seconds: float
 ) -> EngineReport:
-    import onnxruntime
 
     return EngineReport(
         layers=layers,
         weights_bytes=sum(request.weights[name].nbytes for name in exported.weights),
         build_seconds=seconds,
-        builder=f"ONNX Runtime {onnxruntime.__version__}",
+        builder=_version(),
     )
