@@ -11,7 +11,7 @@ from importlib import import_module
 
 from .cases import SPINE
 
-NAMES = ("import_time", "peak_memory", "cpu_latency", "engine_parity", "compile_time")
+NAMES = ("import_time", "assembly", "peak_memory", "cpu_latency", "engine_parity", "compile_time")
 ON_MODELS = {"cpu_latency", "engine_parity", "compile_time"}
 
 

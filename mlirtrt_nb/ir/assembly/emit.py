@@ -33,6 +33,7 @@ class Emitter(Reader):
         lines: the lines of the user's text.
         shifted_lines: lines on which ops of other dialects have lost their column.
         looked_up: whether a type was taken from where a value was defined.
+        inferred: whether result types were inferred.
     """
 
     def __init__(self, text: str, filename: str, meanings: Meanings | None = None) -> None:
@@ -40,7 +41,7 @@ class Emitter(Reader):
         self.lines = Lines(text)
         self.out = Output()
         self.shifted_lines: set[int] = set()
-        self.looked_up = False
+        self.looked_up = self.inferred = False
         self._file = filename.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         # The end of the last text that was not copied: what follows on its line has moved.
         self._moved_from = 0
@@ -145,6 +146,7 @@ class Emitter(Reader):
         op = parsed.syntax.op
         if op.infer is None and all(entry.variadic for entry in op.results):
             return []
+        self.inferred = True
         return self.meanings.infer(parsed, attributes)
 
     def _with_segments(self, parsed: Parsed, attributes: str, results: int) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
-from ..opdef import VARIADIC_SLOTS, OpDef, Operand
+from ..opdef import VARIADIC_SLOTS, OpDef
 from .attributes import split_dict, split_list, to_custom
 from .slots import SEGMENTS
-from .tokens import balanced_end, types_of
+from .tokens import KEY, STRING, balanced_end, types_of
 
 __all__ = ["Printed", "attributes_of", "split_function_type"]
 
@@ -41,7 +42,7 @@ class Printed:
         self.indent = indent
         self.regions = regions
         self.without_entry_label: set[int] = set()
-        counts = _counts(op.operands, attributes.get(SEGMENTS[0]))
+        counts = _counts(op, attributes.get(SEGMENTS[0]))
         self.operands = _spread(values, counts)
         self.operand_types = _spread(types[0], counts)
         self.result_types = _spread(types[1], _result_counts(op, len(types[1])))
@@ -81,18 +82,23 @@ def split_function_type(text: str) -> tuple[list[str], list[str]]:
     return (types_of(inputs) if inputs else []), (types_of(results) if results else [])
 
 
-def _counts(entries: tuple[Operand, ...], sizes: str | None) -> list[int]:
+def _counts(op: OpDef, sizes: str | None) -> tuple[int, ...]:
     """How many values each operand has."""
     if sizes is None:
-        return [1] * len(entries)
+        return (1,) * len(op.operands)
+    return _summed(sizes, tuple([entry.variadic for entry in op.operands]))
+
+
+@lru_cache(maxsize=1024)
+def _summed(sizes: str, variadic: tuple[bool, ...]) -> tuple[int, ...]:
     numbers = [int(n) for n in _NUMBERS.findall(sizes.partition(":")[2])]
     counts: list[int] = []
     at = 0
-    for entry in entries:
-        width = VARIADIC_SLOTS if entry.variadic else 1
+    for many in variadic:
+        width = VARIADIC_SLOTS if many else 1
         counts.append(sum(numbers[at : at + width]))
         at += width
-    return counts
+    return tuple(counts)
 
 
 def _result_counts(op: OpDef, total: int) -> list[int]:
@@ -100,7 +106,7 @@ def _result_counts(op: OpDef, total: int) -> list[int]:
     return [total - fixed if entry.variadic else 1 for entry in op.results]
 
 
-def _spread(flat: list[str], counts: list[int]) -> list[list[str]]:
+def _spread(flat: list[str], counts: Sequence[int]) -> list[list[str]]:
     groups = []
     at = 0
     for count in counts:
@@ -109,10 +115,31 @@ def _spread(flat: list[str], counts: list[int]) -> list[list[str]]:
     return groups
 
 
+# An entry as MLIR prints it, where its brackets do not nest; others are split with more care.
+_PLAIN = re.compile(
+    rf'({KEY})(?: = ((?:[^,<>(){{}}\[\]"]|<[^<>"(){{}}]*+>|\[[^\[\]<>"(){{}}]*+\]|{STRING})++))?+(?:, |$)',
+    re.ASCII,
+)
+
+
 def attributes_of(text: str, defaults: Mapping[str, str]) -> dict[str, str | None]:
-    """The entries of a dictionary that are shown: the package's spelling, without `defaults`."""
+    """The entries of a dictionary (without braces) that are shown: the package's spelling, no `defaults`."""
+    shown: dict[str, str | None] = {}
+    at = 0
+    while at < len(text):
+        match = _PLAIN.match(text, at)
+        if match is None:
+            return _attributes_with_care(text, defaults)
+        name, value = match.groups()
+        if value is None or value != defaults.get(name):
+            shown[name] = to_custom(value) if value is not None and "#" in value else value
+        at = match.end()
+    return shown
+
+
+def _attributes_with_care(text: str, defaults: Mapping[str, str]) -> dict[str, str | None]:
     return {
         name: value if value is None else to_custom(value)
-        for name, value, _ in split_dict(text)
+        for name, value, _ in split_dict(f"{{{text}}}")
         if value is None or value != defaults.get(name)
     }

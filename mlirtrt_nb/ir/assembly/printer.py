@@ -17,7 +17,7 @@ from .attributes import split_dict, to_custom
 from .groups import split_groups
 from .printed import Printed, attributes_of, split_function_type
 from .syntax import Syntax, dialect_names, syntax_of
-from .templates import Template, Templates
+from .templates import Template, Templates, has_stand_in
 from .tokens import values_of
 
 __all__ = ["print_module"]
@@ -129,7 +129,10 @@ class _Rewriter:
             text = text[5:]
         return f"{indent}{results}{text}{location}"
 
-    def _template(self, text: str) -> Template:
+    def _template(self, text: str) -> Template | None:
+        syntax = syntax_of(text[1 : text.index('"', 1)])
+        if has_stand_in(text) and (syntax is None or syntax.array_defaults):
+            return None
         return Template(self._custom(text), [])
 
     def _custom(self, text: str) -> str:
@@ -204,7 +207,7 @@ class _Rewriter:
         key = (syntax.name, text)
         found = self._attributes.get(key)
         if found is None:
-            found = self._attributes[key] = attributes_of(f"{{{text}}}", syntax.defaults)
+            found = self._attributes[key] = attributes_of(text, syntax.defaults)
         return found
 
     def _types_of(self, text: str) -> tuple[list[str], list[str]]:

@@ -51,6 +51,11 @@ class Syntax:
         texts = {attr.name: default_text(self.op.dialect, attr) for attr in self.op.attrs}
         return {name: text for name, text in texts.items() if text is not None}
 
+    @cached_property
+    def array_defaults(self) -> bool:
+        """Whether a list of integers may be a default, which is left out."""
+        return any(text.startswith("array<") for text in self.defaults.values())
+
 
 def dialect_names() -> tuple[str, ...]:
     """The package's dialects."""

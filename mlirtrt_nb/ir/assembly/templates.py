@@ -1,7 +1,7 @@
-"""Texts that differ only in values and in the contents of constants are worked out once.
+"""Texts that differ only in values, constants and lists of integers are worked out once.
 
-Large modules repeat themselves: the same op with the same attributes and types, on other values or weights.
-So a line is first looked up with these left out; what was made of it then only gets them back.
+Large modules repeat themselves: the same op with the same types, on other values, weights or offsets. So a line
+is first looked up with these left out; what was made of it then only gets them back.
 """
 
 from __future__ import annotations
@@ -11,62 +11,96 @@ from collections.abc import Callable
 
 from .tokens import STRING, VALUE
 
-__all__ = ["Template", "Templates"]
+__all__ = ["Template", "Templates", "has_stand_in"]
 
-# A value, or a constant with its contents.
-_VALUE = re.compile(
-    rf"({VALUE}|dense<(?:{STRING}|[^<>\"%]++)>|dense_resource<(?!__elided__)(?:{STRING}|[^<>\"%]++)>)", re.ASCII
+# A value, a constant with its contents, or a list of integers.
+_VARYING = re.compile(
+    rf"({VALUE}|dense<(?:{STRING}|[^<>\"%]++)>|dense_resource<(?!__elided__)(?:{STRING}|[^<>\"%]++)>"
+    r"|\[-?\d[\d, -]*+\]|(?<!SegmentSizes = )array<i(?:32|64): -?\d[\d, -]*+>)",
+    re.ASCII,
 )
-_PLACE = re.compile(r"(?:dense|dense_resource)<%(\d+)>|%(\d+)")
+# A list of integers is stood in for by one that nobody writes, since it must still read as an integer.
+_STAND_IN = "9000000"
+_MOST = 1000
+_PLACE = re.compile(rf"(?:dense|dense_resource)<%(\d+)>|%(\d+)|{_STAND_IN}(\d\d\d)")
+# Integers that mean more than themselves: a dynamic dimension or offset.
+_SPECIAL = ("-2147483648", "-9223372036854775808", _STAND_IN)
 # Looking up costs a little; where the lines of a text do not repeat, it is given up.
 _TRIAL = 400
 
 
+def has_stand_in(text: str) -> bool:
+    """Whether `text` has integers that only stand for others."""
+    return _STAND_IN in text
+
+
 class Template:
-    """A text with places for values; `types` are those of the results, where it is an op to be read."""
+    """A text with places for what varies; `types` are those of the results, where it is an op to be read."""
 
     __slots__ = ("_form", "_places", "types")
 
     def __init__(self, text: str, types: list[str]) -> None:
-        places = [int(a or b) for a, b in _PLACE.findall(text)]
-        self._form = "%s".join([piece.replace("%", "%%") for piece in _PLACE.split(text)[::3]])
-        self._places = places
+        pieces = _PLACE.split(text)
+        self._form = "%s".join([piece.replace("%", "%%") for piece in pieces[::4]])
+        self._places = [
+            int(a or b or c) for a, b, c in zip(pieces[1::4], pieces[2::4], pieces[3::4], strict=True)
+        ]
         self.types = types
 
-    def fill(self, values: list[str]) -> str:
-        """The text with `values` in its places."""
-        return self._form % tuple([values[n] for n in self._places])
+    def fill(self, varying: list[str]) -> str:
+        """The text with `varying` in its places."""
+        return self._form % tuple([varying[n] for n in self._places])
 
 
 class Templates:
-    """Templates by the texts that they were made from, without values."""
+    """Templates by the texts that they were made from, without what varies."""
 
     def __init__(self, make: Callable[[str], Template | None]) -> None:
-        """`make(text)` gives the template for a text whose values are `%0`, `%1`, ... and whose constants are
-        `dense<%2>`; None if it has none."""
+        """`make(text)` gives the template for a text whose values are `%0`, `%1`, ..., whose constants are
+        `dense<%2>`, and whose lists of integers have a stand-in; None if it has none."""
         self._make = make
         self._found: dict[str, Template | None] = {}
         self._asked = 0
 
     def lookup(self, text: str) -> tuple[Template, list[str]] | None:
-        """The template for `text`, and its values."""
+        """The template for `text`, and what varies in it."""
         if self._asked > _TRIAL and len(self._found) * 2 > self._asked:
             return None
         self._asked += 1
-        parts = _VALUE.split(text)
-        values = parts[1::2]
-        key = "%".join(parts[::2])
+        parts = _VARYING.split(text)
+        varying = parts[1::2]
+        kinds = "".join([part[0] for part in varying])
+        key = "%".join(parts[::2]) + kinds
         try:
             template = self._found[key]
         except KeyError:
-            template = self._found[key] = self._make(_numbered(parts))
-        return (template, values) if template is not None else None
+            fits = len(varying) <= _MOST and not any(special in text for special in _SPECIAL)
+            template = self._found[key] = self._make(_with_stand_ins(parts)) if fits else None
+        if template is None or (
+            ("[" in kinds or "a" in kinds) and any(special in text for special in _SPECIAL)
+        ):
+            return None
+        if "[" in kinds or "a" in kinds:
+            varying = [_contents(part) for part in varying]
+        return template, varying
 
 
-def _numbered(parts: list[str]) -> str:
-    """The text with numbers for its values. `parts` has what is between them and the values in turn."""
-    numbered = list(parts)
+def _contents(part: str) -> str:
+    """What varies of a part: the integers of a list; other parts as they are."""
+    if part[0] == "[":
+        return part[1:-1]
+    return part[part.index(":") + 2 : -1] if part[0] == "a" else part
+
+
+def _with_stand_ins(parts: list[str]) -> str:
+    """The text with stand-ins. `parts` has what is between the varying parts, and these, in turn."""
+    text = list(parts)
     for n in range(1, len(parts), 2):
-        opening = parts[n][: parts[n].find("<") + 1]
-        numbered[n] = f"{opening}%{n // 2}>" if opening else f"%{n // 2}"
-    return "".join(numbered)
+        part, number = parts[n], n // 2
+        if part[0] == "[":
+            text[n] = f"[{_STAND_IN}{number:03}]"
+        elif part[0] == "a":
+            text[n] = f"{part[: part.index(':')]}: {_STAND_IN}{number:03}>"
+        else:
+            text[n] = f"{part[: part.find('<') + 1]}%{number}{'>' if part[0] == 'd' else ''}"
+    return "".join(text)

@@ -21,7 +21,7 @@ from .meanings import Meanings
 from .names import NamedArgument, arguments_at, function_arguments, region_op_end, simple_op_end
 from .parsed import Parsed
 from .syntax import dialect_names, shown_names, syntax_of
-from .templates import Template, Templates
+from .templates import Template, Templates, has_stand_in
 from .tokens import BLANK, IDENT, STRING, VALUE, Unbalanced, deep_end, skip_blank
 
 __all__ = ["Translator"]
@@ -394,4 +394,6 @@ class Translator(Emitter):
             written, results = line.without_regions(parsed)
         except (Problem, Unbalanced):
             return None
-        return None if line.looked_up else Template(written, results)
+        if line.looked_up or (has_stand_in(text) and (line.inferred or syntax.array_defaults)):
+            return None
+        return Template(written, results)

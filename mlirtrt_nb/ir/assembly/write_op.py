@@ -146,6 +146,8 @@ def _functional(
 def _present(anchor: f.Element) -> Callable[[Printed], bool]:
     """Whether an optional group is written."""
     match anchor:
+        case f.Operands((index,)):
+            return lambda printed: bool(printed.operands[index])
         case f.Operands(indices):
             return lambda printed: any(printed.operands[n] for n in indices)
         case f.Types():

@@ -84,7 +84,7 @@ def test_lines() -> None:
 
 
 def test_templates() -> None:
-    """A text is worked out once for all values and contents of constants."""
+    """A text is worked out once for all values, contents of constants, and lists of integers."""
     asked: list[str] = []
 
     def make(text: str) -> Template | None:
@@ -93,11 +93,25 @@ def test_templates() -> None:
 
     templates = Templates(make)
     for one, two in (("%a", "dense<1>"), ("%b#1", 'dense<"0x%">')):
-        template, values = templates.lookup(f"op {one}, {two} : t") or pytest.fail("no template")
-        assert template.fill(values) == f"<op {one}, {two} : t> 100% {two} {one}"
+        template, varying = templates.lookup(f"op {one}, {two} : t") or pytest.fail("no template")
+        assert template.fill(varying) == f"<op {one}, {two} : t> 100% {two} {one}"
         assert template.types == ["t"]
     assert templates.lookup("no %a") is None
-    assert asked == ["op %0, dense<%1> : t", "no %0"]
+    assert templates.lookup("op dense<1>, %a : t") is not None
+    assert asked == ["op %0, dense<%1> : t", "no %0", "op dense<%0>, %1 : t"]
+
+
+def test_lists_of_integers_in_templates() -> None:
+    """Lists of any length are one; those with a special value are not taken for others."""
+    templates = Templates(lambda text: Template(text.replace("[", "array<i32: ").replace("]", ">"), []))
+    for integers in ("1", "1, -2, 3"):
+        template, varying = templates.lookup(f"op %x[{integers}]") or pytest.fail("no template")
+        assert template.fill(varying) == f"op %xarray<i32: {integers}>"
+    assert templates.lookup("op %x[-2147483648]") is None
+    assert templates.lookup("op %x[1, 9000000001]") is None
+    printing = Templates(lambda text: Template(text.replace("array<i64: ", "[").replace(">", "]"), []))
+    template, varying = printing.lookup("op %x {a = array<i64: 4, 5>}") or pytest.fail("no template")
+    assert template.fill(varying) == "op %x {a = [4, 5]}"
 
 
 def test_groups() -> None:
