@@ -103,6 +103,9 @@ class Emitter(Values):
         """Only unit dimensions come or go: a constant is renamed, other values get an op."""
         if constant_attribute(x) is not None and x not in self._converted:
             return self._constant_of(x, tuple(d for d in dims if d is not None))
+        array = self.array(x)
+        if array is not None:
+            return self.constant(array.reshape([d for d in dims if d is not None]))
         return self.op(name, [x], None, self.type(dims, element(x)))
 
     def transpose(self, x: ir.Value, order: Sequence[int]) -> ir.Value:
@@ -180,7 +183,7 @@ class Emitter(Values):
         found = self._shapes.get(x)
         if found is None:
             found = self.op("shape", [x], None, self.type([rank_of(x)], "i64"))
-            self._shapes[x] = found
+            self._keep(self._shapes, x, found)
         return found
 
     def dim(self, x: ir.Value, axis: int) -> ir.Value:

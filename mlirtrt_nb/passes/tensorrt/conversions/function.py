@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 
 import numpy as np
 from torch_mlir import ir
@@ -42,7 +42,7 @@ class _Function:
         self._keep = keep
         self._opset = opset(function)
         self._dims = Dims(weights, self._opset)
-        self._emitter = Emitter(weights)
+        self._emitter = Emitter(weights, self._block)
         self._done: list[ir.Operation] = []
         self._known_types: set[ir.Type] = set()
 
@@ -59,21 +59,9 @@ class _Function:
 
     def _convert(self, operation: ir.Operation, op_name: str) -> str | None:
         """Convert one op, or give the reason why it stays."""
-        if op_name == "onnx.custom":
-            return f"op {_text(operation, 'op_type')} of domain {_text(operation, 'domain')} is not known"
-        domain, name = identity(op_name)
-        if name in self._keep:
-            return f"{name} is kept by the option keep"
-        convert = None if domain else CONVERTERS.get(name)
-        if convert is None:
-            return f"no TensorRT layer for {name}"
-        node = Node(operation, name, self._opset, self._weights, self._dims)
         self._emitter.begin(operation)
         try:
-            self._check_types(node)
-            found = convert(node, self._emitter)
-            values = list(found) if isinstance(found, list | tuple) else [found]
-            settled = self._settle(node, values)
+            settled = self._results(operation, op_name)
             for made in self._emitter.created:
                 reason = refusal(made)
                 if reason is not None:
@@ -84,6 +72,47 @@ class _Function:
         for before, after in settled:
             self._emitter.settle(before, after)
         return None
+
+    def _results(self, operation: ir.Operation, op_name: str) -> list[tuple[ir.Value, ir.Value]]:
+        """The op's results beside what they become; refuses an op that cannot be converted."""
+        if op_name == "onnx.custom":
+            words = _text(operation, "op_type"), _text(operation, "domain")
+            raise Refused("op {} of domain {} is not known".format(*words))
+        domain, name = identity(op_name)
+        if name in self._keep:
+            raise Refused(f"{name} is kept by the option keep")
+        convert = None if domain else CONVERTERS.get(name)
+        if convert is None:
+            raise Refused(f"no TensorRT layer for {name}")
+        node = Node(operation, name, self._opset, self._weights, self._dims, self._convert_block)
+        self._check_types(node)
+        found = convert(node, self._emitter)
+        return self._settle(node, list(found) if isinstance(found, list | tuple) else [found])
+
+    def _convert_block(
+        self, source: ir.Block, target: ir.Block, arguments: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """Convert a region's ops into `target`, and give what the region yields."""
+        emit = self._emitter
+        for before, after in zip(source.arguments, arguments, strict=True):
+            if before.type != after.type:
+                before.set_type(after.type)
+            emit.settle(before, after)
+        with emit.inside(target):
+            for operation in [op.operation for op in source.operations]:
+                name = operation.name
+                if name == "onnx.yield":
+                    return [emit.value(value) for value in operation.operands]
+                if name in _NOT_OPS:
+                    continue
+                emit.at(operation)
+                try:
+                    settled = self._results(operation, name)
+                except Refused as refused:
+                    raise Refused(f"in its body, {name.partition('.')[2]}: {refused}") from None
+                for before, after in settled:
+                    emit.settle(before, after)
+        raise Refused("a body without an end")
 
     def _check_types(self, node: Node) -> None:
         for value in (*node.inputs, *node.results):
@@ -124,7 +153,8 @@ class _Function:
             operation.erase()
         self._return()
         for operation in reversed([op.operation for op in self._block.operations]):
-            if operation.name.startswith(_DIALECTS) and not _is_read(operation):
+            # What has no results, as an assertion, is there for what it does.
+            if operation.name.startswith(_DIALECTS) and len(operation.results) and not _is_read(operation):
                 operation.erase()
 
     def _return(self) -> None:

@@ -22,6 +22,8 @@ __all__ = ["CONVERTERS", "Converter", "Node", "Refused", "converter", "element",
 
 Converter = Callable[["Node", "Emitter"], "ir.Value | Sequence[ir.Value | None]"]
 
+BlockConverter = Callable[["ir.Block", "ir.Block", "Sequence[ir.Value]"], "list[ir.Value]"]
+
 # By ONNX op type, for the domain "".
 CONVERTERS: dict[str, Converter] = {}
 
@@ -66,9 +68,11 @@ class Node:
 
     name: the ONNX op type ("Conv"). opset: the version of the domain "".
     inputs, results: None for one that is absent.
+    convert_block(source, target, arguments): converts the ops of a region's block into `target`, whose values
+    `arguments` stand for the source's own, and gives what it yields. Refuses if any op in it is refused.
     """
 
-    __slots__ = ("_op", "dims", "inputs", "name", "operation", "opset", "results", "weights")
+    __slots__ = ("_op", "convert_block", "dims", "inputs", "name", "operation", "opset", "results", "weights")
 
     def __init__(
         self,
@@ -77,12 +81,14 @@ class Node:
         opset: int,
         weights: MutableMapping[str, np.ndarray],
         dims: Dims,
+        convert_block: BlockConverter | None = None,
     ) -> None:
         self.operation = operation
         self.name = name
         self.opset = opset
         self.weights = weights
         self.dims = dims
+        self.convert_block = convert_block
         self.inputs = [None if _is_none(value) else value for value in operation.operands]
         self.results = [None if _is_none(value) else value for value in operation.results]
         self._op = Op.of(operation)

@@ -28,9 +28,11 @@ _DYNAMIC = ir.ShapedType.get_dynamic_size()
 class Values:
     """Makes ops before the onnx op that `begin` was given."""
 
-    def __init__(self, weights: MutableMapping[str, np.ndarray]) -> None:
+    def __init__(self, weights: MutableMapping[str, np.ndarray], home: ir.Block | None = None) -> None:
         self.weights = weights
         self.created: list[ir.Operation] = []
+        self._home = home
+        self._journal: list[tuple[dict[Any, Any], Any]] = []
         self._converted: dict[ir.Value, ir.Value] = {}
         self._constants: dict[tuple[ir.Value, tuple[int, ...] | None], ir.Value] = {}
         self._arrays: dict[ir.Value, np.ndarray] = {}
@@ -45,30 +47,50 @@ class Values:
     def begin(self, operation: ir.Operation) -> None:
         """Make ops before `operation`, at its location, from here on."""
         self.created = []
+        self._journal = []
         self._point = ir.InsertionPoint(operation)
         self._location = operation.location
 
     def undo(self) -> None:
         """Take back what was made since `begin`."""
-        gone = {result for operation in self.created for result in operation.results}
-        self._arrays = {made: array for made, array in self._arrays.items() if made not in gone}
-        self._shapes = {source: made for source, made in self._shapes.items() if made not in gone}
+        self._forget(0, (self._converted, self._constants, self._arrays, self._shapes))
         for operation in reversed(self.created):
             operation.erase()
         self.created = []
 
     @contextmanager
     def inside(self, block: ir.Block) -> Iterator[None]:
-        """Make ops at the end of a region's block meanwhile; ask for no shapes there, since those are kept."""
+        """Make ops at the end of a region's block meanwhile. What is kept for reuse there ends with it."""
         point, self._point = self._point, ir.InsertionPoint(block)
+        location, start = self._location, len(self._journal)
         try:
             yield
         finally:
-            self._point = point
+            self._point, self._location = point, location
+            self._forget(start, (self._constants, self._shapes))
+
+    def at(self, operation: ir.Operation) -> None:
+        """Make ops at the location of `operation` from here on."""
+        self._location = operation.location
+
+    def _keep(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Enter `value` in one of the tables, so that `undo` finds it."""
+        table[key] = value
+        self._journal.append((table, key))
+
+    def _forget(self, start: int, tables: Sequence[dict[Any, Any]]) -> None:
+        """Remove what was entered in `tables` since the journal had `start` entries."""
+        rest = []
+        for table, key in self._journal[start:]:
+            if any(table is entry for entry in tables):
+                table.pop(key, None)
+            else:
+                rest.append((table, key))
+        self._journal[start:] = rest
 
     def settle(self, before: ir.Value, after: ir.Value) -> None:
         """`before`, an onnx value, has become `after`."""
-        self._converted[before] = after
+        self._keep(self._converted, before, after)
 
     def value(self, value: ir.Value) -> ir.Value:
         """What to use as an operand for `value`."""
@@ -162,7 +184,7 @@ class Values:
         """A constant of `array`; a large one enters the weight table, under a name that ends in `what`."""
         attribute = self.attribute(array, what)
         made = self.op("constant", [], {"weights": attribute}, array_type(array))
-        self._arrays[made] = array
+        self._keep(self._arrays, made, array)
         return made
 
     def attribute(self, array: np.ndarray, what: str = "constant") -> ir.Attribute:
@@ -176,7 +198,7 @@ class Values:
 
     def array(self, value: ir.Value) -> np.ndarray | None:
         """The array of a constant, onnx's or the emitter's own; None for any other value."""
-        found = self._arrays.get(value)
+        found = self._arrays.get(self._converted.get(value, value))
         return constant_array(value, self.weights) if found is None else found
 
     def elements_attribute(self, value: ir.Value, dims: tuple[int, ...] | None = None) -> ir.Attribute | None:
@@ -204,17 +226,23 @@ class Values:
         attribute = self.elements_attribute(value, dims)
         owner = value.owner
         assert attribute is not None and isinstance(owner, ir.OpView | ir.Operation)
-        # Where the onnx constant stands, so that every later op may use it.
+        array = constant_array(value, self.weights)
+        assert array is not None
+        # Where the onnx constant stands, so that every later op may use it; not so in a region, which goes.
+        inner = self._home is not None and owner.operation.block != self._home
+        point = self._point if inner else ir.InsertionPoint(owner.operation)
         made = create(
             "tensorrt.constant",
             [],
             {"weights": attribute},
             [attribute.type],  # type: ignore[attr-defined]
             loc=owner.operation.location,
-            ip=ir.InsertionPoint(owner.operation),
-        ).result
-        array = constant_array(value, self.weights)
-        assert array is not None
-        self._arrays[made] = array if dims is None else array.reshape(dims)
-        self._constants[value, dims] = made
-        return made
+            ip=point,
+        )
+        if inner:
+            self.created.append(made)
+            self._keep(self._constants, (value, dims), made.result)
+        else:
+            self._constants[value, dims] = made.result
+        self._arrays[made.result] = array if dims is None else array.reshape(dims)
+        return made.result
