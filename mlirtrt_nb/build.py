@@ -53,11 +53,12 @@ def build_engines(
 ) -> list[Engine]:
     """One engine per function and target: TensorRT functions for each target, host functions for "cpu".
 
+    What ONNX Runtime refuses, for an op or a type that it lacks, is built for ONNX's reference evaluator.
     Sets `tensorrt.shape_profile` on the arguments of functions whose shapes vary.
 
     Raises:
         Refusal: a TensorRT builder refused a function.
-        EngineBuildError: ONNX Runtime refused one: nothing else could run it.
+        EngineBuildError: ONNX Runtime and the reference evaluator refused one: nothing else could run it.
         TargetError, MissingDependencyError, Cancelled.
     """
     from .engine.shape_ranges import assign_profiles
@@ -111,9 +112,19 @@ def _build(
     except TargetError:
         raise
     except EngineBuildError as error:
-        if job.target == "cpu":
-            raise
-        raise Refusal(error, job.function) from error
+        if job.target != "cpu":
+            raise Refusal(error, job.function) from error
+        engine = _build_reference(request, error)
     if cache is not None and key is not None:
         cache.put(key, engine)
     return engine
+
+
+def _build_reference(request: BuildRequest, refusal: EngineBuildError) -> Engine:
+    """The engine for ONNX's reference evaluator; where that refuses too, ONNX Runtime's words are raised."""
+    from .engine.reference.builder import ReferenceBuilder
+
+    try:
+        return ReferenceBuilder().build(request)
+    except EngineBuildError as second:
+        raise refusal from second

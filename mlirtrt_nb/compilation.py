@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .errors import Cancelled
+from .errors import Cancelled, OptionError
 from .profiles import parse_profiles
 from .program import Program
 from .targets import check_precision, device_kind, parse_targets
@@ -59,6 +59,10 @@ def compile(
     from .frontends.load import load
     from .passes.base import PassContext
 
+    if progress is not None and not callable(progress):
+        raise OptionError(
+            f"progress= is a {type(progress).__name__}", hint="give a function of phase, done and total"
+        )
     targets = parse_targets(target)
     check_precision(precision)
     source = program if isinstance(program, Program) else load(program)
@@ -76,11 +80,18 @@ def _pipeline(given: Pipeline | str | None, targets: tuple[str, ...], precision:
 
     if given is None:
         return Pipeline.default(targets, precision)
-    return Pipeline.parse(given) if isinstance(given, str) else given
+    if isinstance(given, str):
+        return Pipeline.parse(given)
+    if not isinstance(given, Pipeline):
+        raise OptionError(
+            f"pipeline= is a {type(given).__name__}",
+            hint="give a Pipeline, its text, or None for the default one",
+        )
+    return given
 
 
 def _tell(progress: Progress | None, phase: str, done: int, total: int) -> None:
-    if progress is not None and not progress(phase, done, total):
+    if progress is not None and progress(phase, done, total) is False:
         raise Cancelled("the compilation was cancelled")
 
 
@@ -164,7 +175,7 @@ def _plan(
         outlined.module,
         engines,
         outlined.weights,
-        fallbacks=fallbacks_of(outlined),
+        fallbacks=fallbacks_of(outlined, engines),
         metadata=metadata,
         name=source.name,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .engine.base import Engine
 from .plan import Fallback
 from .program import Program
 
@@ -16,28 +18,29 @@ __all__ = ["fallbacks_of"]
 _NOT_CONVERTED = "the pipeline did not convert it"
 
 
-def fallbacks_of(program: Program) -> list[Fallback]:
-    """One row per op and reason among the ops of host functions, most frequent first."""
+def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
+    """One row per op, reason and runtime among the ops of host functions, most frequent first."""
     from torch_mlir import ir
 
     from .ir.locations import sources_of
     from .ir.symbols import functions
 
-    counts: Counter[tuple[str, str]] = Counter()
-    first: dict[tuple[str, str], str] = {}
+    backends = {engine.name: engine.kind for engine in engines}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    first: dict[tuple[str, str, str], str] = {}
     with program.context, ir.Location.unknown():
-        for _, function in functions(program.module):
+        for path, function in functions(program.module):
             if "plan.backend" not in function.attributes:
                 continue
             for op in function.regions[0].blocks[0].operations:
                 operation = op.operation
                 if _is_work(operation):
-                    key = (_display_name(operation), _reason(operation))
+                    key = (_display_name(operation), _reason(operation), backends[path])
                     counts[key] += 1
                     first.setdefault(key, ", ".join(sources_of(operation.location)[:1]))
     return [
-        Fallback(op, count, reason, first[op, reason], "onnxruntime")
-        for (op, reason), count in counts.most_common()
+        Fallback(op, count, reason, first[op, reason, backend], backend)
+        for (op, reason, backend), count in counts.most_common()
     ]
 
 

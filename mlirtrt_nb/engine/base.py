@@ -70,7 +70,7 @@ class Engine:
     """
 
     name: str
-    kind: str  # "tensorrt_rtx" | "tensorrt" | "onnxruntime"
+    kind: str  # "tensorrt_rtx" | "tensorrt" | "onnxruntime" | "onnx_reference"
     target: str
     blob: bytes | memoryview
     inputs: tuple[Binding, ...]

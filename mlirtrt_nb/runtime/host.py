@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.onnx.ort_session import SessionSettings, open_session
+from ..dialects.onnx.ort_session import SessionSettings
 from ..engine.base import Engine
+from ..engine.host_engine import is_reference, open_engine
 from ..errors import TargetError
 from .arena import HostArena
 from .host_steps import Run, StepMaker, Values
@@ -59,8 +60,8 @@ class HostProgram:
         # The threads of an engine that has finished would spin on, on the cores that the next one needs.
         config = {"session.force_spinning_stop": "1"} if len(called) > 1 else None
         self.sessions = {
-            callee: open_session(
-                engines[callee].blob,
+            callee: open_engine(
+                engines[callee],
                 weights,
                 self._settings,
                 config=config,
@@ -145,6 +146,8 @@ class HostProgram:
                 profiled.call(inputs)
             found = []
             for callee, opened in profiled.sessions.items():
+                if is_reference(self.engines[callee]):
+                    continue  # it keeps no times
                 path = opened.session.end_profiling()
                 found += read_profile(path, self.engines[callee], skip=1)
             return found

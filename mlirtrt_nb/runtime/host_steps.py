@@ -14,26 +14,27 @@ import numpy as np
 from ..dialects.onnx.ort_arrays import array_of, ort_value
 from ..dialects.onnx.ort_session import Opened
 from ..engine.base import Engine
+from ..engine.host_engine import is_reference
 from ..errors import VerificationError
 from ..ir import dtypes
 from .schedule import Buffer, Schedule, Step
 
-__all__ = ["StepMaker", "Values", "is_tensor"]
+__all__ = ["StepMaker", "Values"]
 
 Values = list[Any]
 Run = Callable[[Values], None]
 
 
-def is_tensor(buffer: Buffer) -> bool:
-    """Whether the buffer holds a tensor; else it is a sequence, an optional or a map."""
-    return buffer.dtype == "!onnx.string" or not buffer.dtype.startswith("!")
-
-
 def is_plain(buffer: Buffer) -> bool:
     """Whether ONNX Runtime takes and gives the buffer's elements as a NumPy array."""
-    return (
-        is_tensor(buffer) and buffer.dtype != "!onnx.string" and dtypes.by_mlir(buffer.dtype).np.kind in "fiub"
-    )
+    if buffer.dtype == "!onnx.string":
+        return True
+    return is_bindable(buffer) and dtypes.by_mlir(buffer.dtype).np.kind in "fiub"
+
+
+def is_bindable(buffer: Buffer) -> bool:
+    """Whether ONNX Runtime can be given the buffer's memory: a tensor, and not of strings."""
+    return not buffer.dtype.startswith("!")
 
 
 class StepMaker:
@@ -59,9 +60,13 @@ class StepMaker:
         if step.kind != "call":
             raise VerificationError(f"plan.{step.kind} cannot run on the host")
         session = self._opened[step.callee].session
+        if not step.outs:
+            return self._check(session, step)
+        if is_reference(self._engines[step.callee]):
+            return self._plain_call(session, step)
         if self.is_direct(step):
             return self._direct_call(session, step)
-        if all(is_tensor(self._buffers[n]) for n in (*step.ins, *step.outs)):
+        if all(is_bindable(self._buffers[n]) for n in (*step.ins, *step.outs)):
             return self._bound_call(session, step)
         return self._plain_call(session, step)
 
@@ -69,6 +74,8 @@ class StepMaker:
         """Whether a call reads arrays and allocates all it gives: then handing the arrays over is fastest."""
         return (
             step.kind == "call"
+            and len(step.outs) > 0
+            and not is_reference(self._engines[step.callee])
             and all(is_plain(self._buffers[n]) for n in (*step.ins, *step.outs))
             and all(n not in self.native for n in step.ins)
             and all(self._fixed[n] is None for n in step.outs)
@@ -122,6 +129,16 @@ class StepMaker:
                     values[n] = result
                 else:
                     np.copyto(self._fixed[n], result)
+
+        return call
+
+    def _check(self, session: Any, step: Step) -> Run:
+        """A call of assertions, which gives nothing and fails where one does not hold."""
+        ins, _ = self.names(step)
+        readers = [(name, self.reader(n)) for name, n in zip(ins, step.ins, strict=True)]
+
+        def call(values: Values) -> None:
+            session.run(None, {name: read(values) for name, read in readers})
 
         return call
 

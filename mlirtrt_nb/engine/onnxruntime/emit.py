@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from onnx import GraphProto, ValueInfoProto
 from torch_mlir import ir
 
 from ...dialects.onnx.export import ExportedModel, declare, export_function, finished
@@ -49,7 +50,17 @@ def _export_tensorrt(
         if scope.constant(value) is not None:
             scope.bind(value, scope.tensor(value))
     scope.outputs(returned, [port.name for port in outputs])
-    return finished(scope, inputs, outputs)
+    exported = finished(scope, inputs, outputs)
+    if not outputs:
+        _request_all(exported.model.graph)
+    return exported
+
+
+def _request_all(graph: GraphProto) -> None:
+    """Make outputs of what nothing reads: ONNX Runtime does not run a model that gives nothing."""
+    read = {name for node in graph.node for name in node.input}
+    made = (name for node in graph.node for name in node.output if name not in read)
+    graph.output.extend(ValueInfoProto(name=name) for name in made)
 
 
 def emit_operation(scope: Scope, operation: ir.Operation) -> None:

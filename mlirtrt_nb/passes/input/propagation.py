@@ -13,7 +13,7 @@ import numpy as np
 from torch_mlir import ir
 
 from ...dialects.onnx.export import opset_import
-from ...dialects.onnx.inference import TypeInference, is_settled, join, merge
+from ...dialects.onnx.inference import TypeInference, is_settled, merge
 from ...dialects.onnx.numpy_ops import compute, knows
 from ...dialects.onnx.ops import constant, constant_value, is_absent
 from ...ir import dtypes
@@ -21,7 +21,8 @@ from ...ir.builder import Op
 from ...ir.locations import sources_of
 from ...program import Program
 from ..tensorrt.conversions.dims import Dims
-from .rewriting import has_uses, replace
+from .branches import demand_branch, joined_branches, take_branch
+from .rewriting import has_uses
 
 __all__ = ["Sweep"]
 
@@ -147,24 +148,31 @@ class Sweep:
         condition = self._known(operation.operands[0])
         if condition is None or condition.size != 1:
             return False
-        block = operation.regions[0 if condition.reshape(()) else 1].blocks[0]
-        inner = [op.operation for op in block.operations]
-        for moved in inner[:-1]:
-            moved.move_before(operation)
-        replace(operation, list(inner[-1].operands))
-        self.folded += 1
-        for moved in inner[:-1]:
+        for moved in take_branch(operation, 0 if condition.reshape(()) else 1):
             self._visit(moved)
+        self.folded += 1
         return True
 
     def _regions(self, operation: ir.Operation) -> None:
-        before, self._inference.failure = self._inference.failure, None
-        for region in operation.regions:
-            self._block(region.blocks[0])
-        self.impossible_region |= self._inference.failure is not None
+        before = self._inference.failure
+        failed = [self._fails(region.blocks[0]) for region in operation.regions]
         self._inference.failure = before
+        if operation.name == "onnx.if" and sum(failed) == 1 and self._is_outermost(operation):
+            demand_branch(operation, failed.index(False))
+            self.folded += 1
+            return
+        self.impossible_region |= any(failed)
         if operation.name == "onnx.if":
-            self._refine(operation, lambda: _joined_branches(operation))
+            self._refine(operation, lambda: joined_branches(operation))
+
+    def _fails(self, block: ir.Block) -> bool:
+        """Sweep a region; whether it cannot run with the types that are known."""
+        self._inference.failure = None
+        self._block(block)
+        return self._inference.failure is not None
+
+    def _is_outermost(self, operation: ir.Operation) -> bool:
+        return operation.parent is not None and operation.parent.operation == self._function
 
     # Folding ---------------------------------------------------------------------------------------
 
@@ -254,12 +262,6 @@ def settle_signature(function: ir.Operation) -> None:
     returned = list(block.operations)[-1]
     kind = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in returned.operands])
     function.attributes["function_type"] = ir.TypeAttr.get(kind)
-
-
-def _joined_branches(operation: ir.Operation) -> list[ir.Type | None]:
-    yields = [list(region.blocks[0].operations)[-1] for region in operation.regions]
-    pairs = zip(*(list(y.operands) for y in yields), strict=True)
-    return [join(a.type, b.type) for a, b in pairs]
 
 
 def _is_shape_like(array: np.ndarray) -> bool:

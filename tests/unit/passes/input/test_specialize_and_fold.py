@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+import mlirtrt_nb as mt
 from mlirtrt_nb.dialects.onnx.ops import constant_value
-from mlirtrt_nb.errors import ShapeError
+from mlirtrt_nb.errors import InputError, ShapeError
 from mlirtrt_nb.frontends.onnx import from_onnx
 from mlirtrt_nb.passes.base import PassContext
 from mlirtrt_nb.passes.pipeline import Pipeline
@@ -257,16 +258,57 @@ def test_shapes_that_the_model_cannot_take():
         transformed(from_onnx(proto), "specialize-shapes", {"x": (2, 4), "z": (3, 4)})
 
 
-def test_branch_for_other_shapes():
-    """A branch that could not run with these shapes is never taken: the model compiles and computes."""
+@pytest.mark.parametrize(("columns", "taken"), [(4, True), (5, False)])
+def test_branch_for_other_shapes(columns, taken):
+    """A branch that could not run with these shapes gives way to the other, and its condition fails by name."""
 
     def branch(name, weight):
         made = [node("MatMul", ["x", weight], [name])]
         return helper.make_graph(made, name, [], [helper.make_tensor_value_info(name, F32, None)])
 
-    nodes = [node("If", ["c"], ["y"], then_branch=branch("t", "w4"), else_branch=branch("e", "w5"))]
+    branches = {"then_branch": branch("t", "w4"), "else_branch": branch("e", "w5")}
+    nodes = [node("If", ["c"], ["y"], name="pick", **branches)]
     weights = {"w4": np.ones((4, 2), np.float32), "w5": np.ones((5, 2), np.float32)}
     proto = model(nodes, {"x": ["b", "n"], "c": []}, ["y"], weights, dtypes={"c": BOOL})
-    program = transformed(from_onnx(proto), "specialize-shapes", {"x": (1, 4), "c": ()})
-    feeds = {"x": np.ones((1, 4), np.float32), "c": np.array(True)}
-    np.testing.assert_array_equal(run(program, feeds)[0], [[4, 4]])
+    shapes = {"x": (1, columns), "c": ()}
+    program = transformed(from_onnx(proto), "specialize-shapes", shapes)
+    assert "onnx.If" not in counts(program) and counts(program)["onnx.MatMul"] == 1
+    session = mt.compile(proto, shapes=shapes, cache=False).session("cpu")
+    x = np.ones((1, columns), np.float32)
+    np.testing.assert_array_equal(session.run({"x": x, "c": np.array(taken)})["y"], [[columns, columns]])
+    with pytest.raises(InputError, match=f"the condition of the If 'pick' must be {str(taken).lower()}"):
+        session.run({"x": x, "c": np.array(not taken)})
+
+
+def test_a_branch_that_cannot_run_stays_inside_a_loop():
+    """An If in a loop's body is left as it is: its condition may differ from turn to turn."""
+
+    def branch(name, weight):
+        made = [
+            node("MatMul", ["v", weight], [f"{name}_m"]),
+            node("ReduceSum", [f"{name}_m"], [name], keepdims=0),
+        ]
+        return helper.make_graph(made, name, [], [helper.make_tensor_value_info(name, F32, None)])
+
+    body = helper.make_graph(
+        [
+            node("Cast", ["i"], ["odd"], to=BOOL),
+            node("If", ["odd"], ["s"], then_branch=branch("t", "w5"), else_branch=branch("e", "w4")),
+            node("Add", ["v", "s"], ["v2"]),
+            node("Identity", ["go"], ["go2"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", BOOL, []),
+            helper.make_tensor_value_info("v", F32, None),
+        ],
+        [helper.make_tensor_value_info("go2", BOOL, []), helper.make_tensor_value_info("v2", F32, None)],
+    )
+    weights = {"w4": np.ones((4, 2), np.float32), "w5": np.ones((5, 2), np.float32), "turns": np.array(1)}
+    proto = model([node("Loop", ["turns", "", "x"], ["y"], body=body)], {"x": ["b", "n"]}, ["y"], weights)
+    program = transformed(from_onnx(proto), "specialize-shapes", {"x": (1, 4)})
+    assert counts(program)["onnx.Loop"] == 1 and "tensorrt.assertion" not in counts(program)
+    x = np.ones((1, 4), np.float32)
+    found = mt.compile(proto, shapes={"x": (1, 4)}, cache=False).session("cpu")(x)
+    np.testing.assert_array_equal(found, [[9, 9, 9, 9]])
