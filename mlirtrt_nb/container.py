@@ -23,9 +23,10 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import InvalidModelError, MlirTrtError, PlanFileError
+from .files import checked_path, refuse_special
 from .ir import dtypes
 
-__all__ = ["ENGINE", "PLAN", "PROGRAM", "Container", "Kind", "read", "write"]
+__all__ = ["ENGINE", "PLAN", "PROGRAM", "Container", "Kind", "kind_of", "read", "write"]
 
 _MAGIC = b"\x89MLIRTRT"
 _HEADER = struct.Struct(
@@ -90,7 +91,7 @@ def write(
     Raises:
         PlanFileError or InvalidModelError: the file cannot be written.
     """
-    target = Path(path)
+    target = checked_path(path, kind.error)
     with _replacing(target, kind) as file:
         return _write(file, kind, meta, sections, arrays or {})
 
@@ -100,6 +101,7 @@ def _replacing(target: Path, kind: Kind) -> Iterator[IO[bytes]]:
     """A new file that takes the name `target` when the block ends well, and vanishes when it does not."""
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        refuse_special(target)
         with open(partial, "xb") as file:
             yield file
         os.replace(partial, target)
@@ -165,6 +167,13 @@ def _array_bytes(array: np.ndarray) -> tuple[memoryview, list[Any]]:
     return flat.view(np.uint8).data, [dtypes.by_numpy(array.dtype).mlir, shape]
 
 
+def kind_of(path: Path) -> Kind | None:
+    """What the file says it holds, by its first bytes; None for a file of another format."""
+    with open(path, "rb") as file:
+        head = file.read(len(_MAGIC) + 4)
+    return _KINDS.get(head[len(_MAGIC) :]) if head.startswith(_MAGIC) else None
+
+
 def read(path: str | os.PathLike[str], kind: Kind, *, verify: bool = True) -> Container:
     """Open a file by memory map.
 
@@ -176,8 +185,9 @@ def read(path: str | os.PathLike[str], kind: Kind, *, verify: bool = True) -> Co
         PlanFileError or InvalidModelError: missing, of another kind or version, truncated, or damaged; the
             message says what was found and what was expected.
     """
-    target = Path(path)
+    target = checked_path(path, kind.error)
     try:
+        refuse_special(target)
         with open(target, "rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except ValueError:

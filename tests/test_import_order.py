@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "mlirtrt_nb"
 ROWS = [
     {"errors"},
     {"ir"},
+    {"files"},
     {"program", "options", "container"},
     {"dialects"},
     {"frontends"},
@@ -25,7 +26,7 @@ ROWS = [
     {"build"},
     {"plan", "plan_file"},
     {"compilation", "fallbacks"},
-    {"display", "reports"},
+    {"opt", "display", "reports"},
     {"widgets"},
     {"magics"},
     {"__init__", "__main__"},

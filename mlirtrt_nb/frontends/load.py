@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..container import PLAN, PROGRAM, kind_of
 from ..errors import SourceError
+from ..files import checked_path, refuse_special
 from ..program import Program
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SUPPORTED", "load"]
 
-SUPPORTED = "a .onnx file, its bytes or a ModelProto; a .mlir or .stablehlo file, or MLIR text"
+SUPPORTED = "a .onnx file, its bytes or a ModelProto; a .mlir or .stablehlo file, MLIR text, or a saved Program"
 
 _TEXT_SUFFIXES = (".mlir", ".stablehlo")
 _BYTECODE = b"ML\xefR"
@@ -35,7 +37,7 @@ def load(source: str | os.PathLike[str] | bytes | ModelProto | Any, *, name: str
     if isinstance(source, str) and _is_text(source):
         return _text(source, "<text>", name)
     if isinstance(source, str | os.PathLike):
-        return _file(Path(source), name)
+        return _file(checked_path(source, SourceError), name)
     if isinstance(source, bytes | bytearray | memoryview):
         return _bytes(source, name)
     if type(source).__name__ == "ModelProto":
@@ -54,25 +56,40 @@ def _is_text(source: str) -> bool:
 
 def _file(path: Path, name: str | None) -> Program:
     suffix = path.suffix.lower()
-    if suffix == ".onnx" or (suffix not in _TEXT_SUFFIXES and (not path.is_file() or _looks_like_onnx(path))):
+    if suffix == ".onnx" or (
+        suffix not in _TEXT_SUFFIXES and (not os.path.isfile(path) or _looks_like_onnx(path))
+    ):
         from .onnx import from_onnx
 
         return from_onnx(path, name=name)
     if suffix in _TEXT_SUFFIXES:
         try:
-            text = path.read_text(encoding="utf-8")
+            refuse_special(path)
+            text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte order mark
         except FileNotFoundError:
             raise SourceError(f"no such file: {path}") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise SourceError(f"cannot read {path}: {error}") from None
+        except OSError as error:
+            raise SourceError(f"cannot read {path}: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise SourceError(f"cannot read {path}: it is not UTF-8 text") from None
         return _text(text, str(path), name or path.stem)
+    kind = kind_of(path)
+    if kind is PROGRAM:
+        program = Program.load(path)
+        program.name = name or program.name
+        return program
+    if kind is PLAN:
+        raise SourceError(f"{path} holds a Plan, which is compiled already", hint="mt.Plan.load opens it")
     raise SourceError(f"cannot load {path}: {suffix or 'no'} file type", hint=f"load takes {SUPPORTED}")
 
 
 def _looks_like_onnx(path: Path) -> bool:
     """A ModelProto starts with its ir_version (field 1, a varint), whatever its file is called."""
-    with open(path, "rb") as handle:
-        return handle.read(1) == b"\x08"
+    try:
+        with open(path, "rb") as handle:
+            return handle.read(1) == b"\x08"
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _bytes(source: bytes | bytearray | memoryview, name: str | None) -> Program:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InvalidModelError, SourceError
+from ...files import checked_path, map_file
 from ...program import Program
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def from_onnx(
     Raises InvalidModelError for what is not a valid model, ExternalDataError for its weight files.
     """
     if isinstance(model, str | os.PathLike):
-        path = Path(model)
+        path = checked_path(model, SourceError)
         buffer = _map(path)
         folder = Path(base_dir) if base_dir is not None else path.parent
         real = path.resolve().parent if base_dir is None else None
@@ -58,9 +59,7 @@ def from_onnx(
 
 
 def _map(path: Path) -> memoryview:
-    from .weights import map_file
-
-    if path.is_dir():
+    if os.path.isdir(path):  # pathlib's own raises for a name that is too long
         inside = sorted(p.name for p in path.glob("*.onnx"))
         raise SourceError(
             f"{path} is a folder",
@@ -77,7 +76,7 @@ def _map(path: Path) -> memoryview:
 def _near_files(path: Path) -> str | None:
     import difflib
 
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         return f"the folder {path.parent} does not exist"
     names = [entry.name for entry in path.parent.iterdir()]
     near = difflib.get_close_matches(path.name, names, 3, 0.6)

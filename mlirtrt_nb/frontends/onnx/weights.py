@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
@@ -12,20 +10,13 @@ import numpy as np
 from onnx import GraphProto, ModelProto, SparseTensorProto, TensorProto, numpy_helper
 
 from ...errors import ExternalDataError, InvalidModelError
+from ...files import map_file
 from ...ir import dtypes
 from .wire import Span, location, span_index
 
-__all__ = ["TensorReader", "map_file"]
+__all__ = ["TensorReader"]
 
 _PACKED_BITS = 8  # types narrower than this share bytes in a file and not in an array
-
-
-def map_file(path: Path) -> memoryview:
-    """The file's bytes as a read-only memory map. An empty file gives an empty view."""
-    with open(path, "rb") as handle:
-        if not os.fstat(handle.fileno()).st_size:
-            return memoryview(b"")
-        return memoryview(mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 class TensorReader:
@@ -114,8 +105,8 @@ class TensorReader:
             ) from None
         if offset < 0 or span.size < 0 or offset + span.size > len(source):
             raise ExternalDataError(
-                f"external data of tensor {tensor!r} is too short: bytes {offset} to "
-                f"{offset + span.size} are needed, {place} has {len(source)}",
+                f"external data of tensor {tensor!r} is too short: {_needed(offset, entries.get('length'))}, "
+                f"{place} has {len(source)}",
                 where=str(self._path(place)),
             )
         return source, span, f"in {place}"
@@ -132,6 +123,8 @@ class TensorReader:
                 f"tensor {tensor!r} lies in the file {place!r}, and the model came without a folder",
                 hint="pass base_dir=, the folder that holds the file",
             )
+        if "\0" in place:
+            raise ExternalDataError(f"external data of tensor {tensor!r}: {place!r} is no file name")
         posix = PurePosixPath(place.replace("\\", "/"))
         path = self._path(place)
         outside = posix.is_absolute() or ".." in posix.parts or not place or Path(place).is_absolute()
@@ -147,12 +140,24 @@ class TensorReader:
                 where=f"tried {path}",
                 hint="put the file beside the model, or pass base_dir=",
             )
-        self._files[place] = map_file(path)
+        try:
+            self._files[place] = map_file(path)
+        except OSError as error:
+            raise ExternalDataError(
+                f"external data of tensor {tensor!r} cannot be read: {error.strerror or error}", where=str(path)
+            ) from None
         return self._files[place]
 
     def _inside(self, path: Path) -> bool:
         real = path.resolve()
         return any(real.is_relative_to(root) for root in self._roots)
+
+
+def _needed(offset: int, length: str | None) -> str:
+    """What an entry asks of its file, in words."""
+    if length is None:
+        return f"its data starts at byte {offset}"
+    return f"{length} bytes from byte {offset} are needed"
 
 
 def _external_tensors(graph: GraphProto) -> Iterator[TensorProto]:

@@ -121,6 +121,27 @@ def test_short_external_file(tmp_path):
         from_onnx(tmp_path / "m.onnx")
 
 
+@pytest.mark.parametrize(
+    ("place", "offset", "said"),
+    [
+        ("w\0.bin", "0", "is no file name"),
+        ("w.bin", "99999", "its data starts at byte 99999, w.bin has 16000"),
+        ("w.bin", "-4", "its data starts at byte -4, w.bin has 16000"),
+        ("w.bin", "x", "must be numbers"),
+    ],
+)
+def test_entries_that_cannot_be(tmp_path, place, offset, said):
+    """A location or an offset that makes no sense is named as it stands in the file."""
+    proto = external(tmp_path)
+    entries = proto.graph.initializer[0].external_data
+    del entries[:]
+    entries.add(key="location", value=place)
+    entries.add(key="offset", value=offset)
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    with pytest.raises(ExternalDataError, match=said):
+        from_onnx(tmp_path / "m.onnx")
+
+
 @pytest.mark.parametrize("place", ["../w.bin", "/etc/hostname", "sub/../../w.bin", ""])
 def test_path_that_leaves_the_folder(tmp_path, place):
     """Locations outside the model's folder are refused, whether or not they exist."""

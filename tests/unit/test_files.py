@@ -1,0 +1,73 @@
+"""Paths that cannot be, and what must not be opened or replaced."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+import mlirtrt_nb as mt
+from mlirtrt_nb import container
+from mlirtrt_nb.errors import PlanFileError, SourceError
+from tests.unit.runtime.plans import three_steps
+
+
+@pytest.mark.parametrize("path", ["", "a\0b.plan", None, 5, b"x.plan"])
+def test_no_path(path: object) -> None:
+    """Saving and loading name what is wrong with a path that cannot be one."""
+    with pytest.raises(PlanFileError, match="path"):
+        three_steps().save(path)  # type: ignore[arg-type]
+    with pytest.raises(PlanFileError, match="path"):
+        mt.Plan.load(path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".mlir", ".anything", ""])
+def test_load_of_no_path(suffix: str) -> None:
+    """The frontends refuse a NUL and a name that no file system takes."""
+    with pytest.raises(SourceError, match="NUL"):
+        mt.load(f"a\0b{suffix}")
+    with pytest.raises(SourceError, match="File name too long"):
+        mt.load("a" * 5000 + suffix)
+
+
+@pytest.fixture(params=["pipe.onnx", "pipe.mlir", "pipe.plan"])
+def pipe(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / str(request.param)
+    os.mkfifo(path)
+    return path
+
+
+def test_a_pipe_is_not_waited_for(pipe: Path) -> None:
+    """Loading from a pipe is an error at once: to open one would wait for a writer."""
+    load = mt.Plan.load if pipe.suffix == ".plan" else mt.load
+    with pytest.raises((SourceError, PlanFileError), match="it is a device or a pipe, not a file"):
+        load(pipe)
+
+
+def test_a_pipe_is_not_replaced(pipe: Path) -> None:
+    """Saving renames a new file over the old one; a device or a pipe must not be lost that way."""
+    with pytest.raises(PlanFileError, match="it is a device or a pipe, not a file"):
+        container.write(pipe, container.PLAN, {}, {})
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert os.listdir(pipe.parent) == [pipe.name]
+
+
+def test_text_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """Some editors write one; text that is no UTF-8 is an error."""
+    file = tmp_path / "m.mlir"
+    file.write_bytes(b"\xef\xbb\xbffunc.func @main() { return }")
+    assert mt.load(file).name == "m"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SourceError, match="not UTF-8"):
+        mt.load(file)
+
+
+def test_saved_programs_and_plans(tmp_path: Path) -> None:
+    """`load` opens a saved Program whatever its file is called, and says what a Plan is."""
+    mt.load("func.func @main() {\n return }", name="empty").save(tmp_path / "p.any")
+    assert mt.load(tmp_path / "p.any").name == "empty"
+    three_steps().save(tmp_path / "three.plan")
+    with pytest.raises(SourceError, match=r"holds a Plan.*\n  hint: mt.Plan.load opens it"):
+        mt.load(tmp_path / "three.plan")
