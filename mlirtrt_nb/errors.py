@@ -23,6 +23,7 @@ A message has up to three parts: what happened, where it happened, and what to d
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 __all__ = [
@@ -62,9 +63,21 @@ class SourceSpan:
         start = max(0, self.column - 60)
         shown = self.text[start : start + 100]
         prefix = "…" if start else ""
-        pad = " " * (len(prefix) + self.column - 1 - start)
-        marks = "^" + "~" * max(0, min(self.length, 100 - (self.column - start)) - 1)
+        at = self.column - 1 - start
+        pad = " " * len(prefix) + _blank(shown[:at]).ljust(at if at > len(shown) else 0)
+        marks = "^" + "~" * (len(_blank(shown[at : at + self.length])) - 1)
         return f"    {prefix}{shown}\n    {pad}{marks}"
+
+
+def _blank(text: str) -> str:
+    """Blanks as wide as `text` in a fixed-width font: tabs stay tabs, East Asian characters take two."""
+    return "".join("\t" if c == "\t" else " " * _width(c) for c in text)
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 class MlirTrtError(Exception):
