@@ -89,14 +89,19 @@ class _Reader:
         self._add(_result(op), name, op.attr("role") or "tensor", first=first, last=last, **more)
 
     def _add_constant(self, op: Op) -> None:
-        from ..ir.constants import handle_name, value_of
+        from torch_mlir import ir
+
+        from ..ir.constants import handle_name, strings_of, value_of
 
         attribute = op.raw("value")
         assert attribute is not None
         weight = handle_name(attribute)
         if weight is None:
             weight = f"constant{len(self._buffers)}"
-            self._weights[weight] = value_of(attribute, self._weights)
+            strings = isinstance(attribute, ir.ArrayAttr)
+            self._weights[weight] = (
+                strings_of(attribute, _result(op).type) if strings else value_of(attribute, self._weights)
+            )
         self._add(_result(op), weight, "constant", weight=weight)
 
     def _add_step(self, op: Op, kind: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from onnx import AttributeProto, ModelProto, helper
 from torch_mlir import ir
 
-from ...ir.constants import handle_name, value_of
+from ...ir.constants import handle_name, strings_of, value_of
 from ...ir.context import definition
 from ...ir.locations import sources_of
 from .model_writer import ModelWriter, tensor_proto
@@ -114,9 +114,15 @@ class OnnxGraph(ValueGraph):
         sources = sources_of(operation.location)
         label = " + ".join(sources) or op_type
         inputs = _trimmed([self.name(value) for value in operation.operands])
-        outputs = _trimmed(["" if is_absent(r) else self.define(r, label) for r in operation.results])
+        outputs = self._outputs(operation, label)
         attributes = self._attributes(operation) + self._graphs(operation)
         self.node(op_type, inputs, outputs, name=label, domain=domain, attributes=attributes)
+
+    def _outputs(self, operation: ir.Operation, label: str) -> list[str]:
+        if "resultSegmentSizes" in operation.attributes:
+            # Of these how many there are counts, and ONNX Runtime ends the process over one without a name.
+            return [self.define(result, label) for result in operation.results]
+        return _trimmed(["" if is_absent(r) else self.define(r, label) for r in operation.results])
 
     def _constant(self, operation: ir.Operation) -> str:
         attribute = operation.attributes["value"]
@@ -198,10 +204,7 @@ def _identify(operation: ir.Operation) -> tuple[str, str]:
 
 def _constant_array(attribute: ir.Attribute, kind: ir.Type) -> np.ndarray:
     """The array of a constant that stands in the IR; strings are an array of string attributes."""
-    if not isinstance(attribute, ir.ArrayAttr):
-        return value_of(attribute, {})
-    texts = np.array([ir.StringAttr(item).value for item in attribute], dtype=object)
-    return texts.reshape(ir.RankedTensorType(kind).shape)
+    return strings_of(attribute, kind) if isinstance(attribute, ir.ArrayAttr) else value_of(attribute, {})
 
 
 def _string_array(attribute: ir.DictAttr) -> np.ndarray:
