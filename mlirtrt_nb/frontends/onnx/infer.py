@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from onnx import GraphProto, ModelProto, TypeProto
+from onnx import GraphProto, ModelProto, TensorProto, TypeProto
 
 from ...dialects.onnx.schemas import op_name
+from ...errors import InvalidModelError
 from .safe_inference import infer_shapes
 
 __all__ = ["infer_types"]
@@ -40,6 +41,8 @@ def _take_declared(graph: GraphProto) -> dict[str, TypeProto]:
     for entry in graph.output:
         if entry.type.HasField("tensor_type"):
             entry.type.tensor_type.ClearField("shape")
+            if entry.name not in foreign:
+                entry.type.tensor_type.ClearField("elem_type")
     return declared
 
 
@@ -59,10 +62,13 @@ def _merge(graph: GraphProto, declared: dict[str, TypeProto], *, trust: bool) ->
             if entry.type.WhichOneof("value") is None:
                 entry.type.CopyFrom(proto)
         else:
-            _merge_tensor(entry.type.tensor_type, proto.tensor_type, trust=trust)
+            _merge_tensor(name, entry.type.tensor_type, proto.tensor_type, trust=trust)
 
 
-def _merge_tensor(found: TypeProto.Tensor, declared: TypeProto.Tensor, *, trust: bool) -> None:
+def _merge_tensor(name: str, found: TypeProto.Tensor, declared: TypeProto.Tensor, *, trust: bool) -> None:
+    if found.elem_type and declared.elem_type and found.elem_type != declared.elem_type:
+        kinds = [TensorProto.DataType.Name(number) for number in (declared.elem_type, found.elem_type)]
+        raise InvalidModelError(f"the model declares {name!r} as {kinds[0]}, but its node gives {kinds[1]}")
     if not found.elem_type:
         found.elem_type = declared.elem_type
     if not declared.HasField("shape"):

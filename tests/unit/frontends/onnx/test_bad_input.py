@@ -278,3 +278,10 @@ def test_damaged_models(seed):
         assert mt.Pipeline.parse(passes).run(program).program.module.operation.verify()
     except MlirTrtError as error:
         assert len(str(error)) < 900
+
+
+def test_a_declared_type_that_is_not_the_nodes_own():
+    """An output declared as another element type than its node gives is named, with both types."""
+    proto = model([node("Add", ["x", "x"], ["y"])], {"x": [2]}, ["y"])
+    proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
+    assert "declares 'y' as INT64, but its node gives FLOAT" in refused(proto)
