@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import (
     Magics,
-    line_cell_magic,
+    cell_magic,
+    line_magic,
     magics_class,
     needs_local_scope,
     no_var_expand,
@@ -58,9 +59,20 @@ class TrtCompileMagics(Magics):
     @no_var_expand
     @output_can_be_silenced
     @needs_local_scope
-    @line_cell_magic
+    @line_magic
     @documented(_parser)
-    def trt_compile(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
+    def trt_compile(self, line: str, local_ns: dict[str, Any] | None = None) -> Any:
+        return self._run(line, None, local_ns)
+
+    # IPython looks for the semicolon that silences a cell by reading it as Python, which MLIR is not.
+    @no_var_expand
+    @needs_local_scope
+    @cell_magic("trt_compile")
+    @documented(_parser)
+    def trt_compile_cell(self, line: str, cell: str, local_ns: dict[str, Any] | None = None) -> Any:
+        return self._run(line, cell, local_ns)
+
+    def _run(self, line: str, cell: str | None, local_ns: dict[str, Any] | None) -> Any:
         arguments = _parser.parse(line)
         if arguments is None:
             return None

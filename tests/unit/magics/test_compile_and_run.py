@@ -33,6 +33,18 @@ def test_compile_a_cell(shell: InteractiveShell, plan: mt.Plan) -> None:
     assert plan.targets == ("cpu",)
 
 
+def test_a_cell_as_a_notebook_runs_it(shell: InteractiveShell) -> None:
+    """MLIR is not Python: a `#` in it does not begin a comment, and a semicolon at its end silences nothing."""
+    cell = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+    result = shell.run_cell("%%trt_compile --name plan\n" + cell)
+    assert result.success
+    assert result.result is shell.user_ns["plan"]
+
+
 def test_compile_a_variable_and_a_file(shell: InteractiveShell, tmp_path) -> None:
     """%trt_compile takes a Program by its name, or a file, also one whose name has spaces."""
     program = shell.run_cell_magic("mlir", "program --quiet", CELL) or shell.user_ns["program"]
