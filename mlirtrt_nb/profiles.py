@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from .errors import ShapeError
 from .program import TensorSpec
 
 __all__ = ["Profile", "Range", "parse_profiles"]
+
+_SHAPES_HINT = "give a mapping from input to shape, such as {'x': '1x3x224x224'}, or a list of such mappings"
+_MOST_ELEMENTS = 2**48  # what a process can address
 
 Shape = tuple[int, ...]
 Range = tuple[Shape, Shape, Shape]  # (min, opt, max)
@@ -28,9 +32,15 @@ def parse_profiles(inputs: Sequence[TensorSpec], shapes: Any) -> tuple[Profile, 
         ShapeError: an unknown input, a dynamic input without shapes, a wrong rank, a static dimension
             contradicted, or min/opt/max out of order.
     """
-    given = [shapes or {}] if shapes is None or isinstance(shapes, Mapping) else list(shapes)
+    given = [shapes or {}] if shapes is None or isinstance(shapes, Mapping) else shapes
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ShapeError(f"shapes= is {given!r}", hint=_SHAPES_HINT)
+    given = list(given)
     if not given:
         raise ShapeError("shapes= is an empty list", hint="give one mapping per profile")
+    for mapping in given:
+        if not isinstance(mapping, Mapping):
+            raise ShapeError(f"shapes= holds {mapping!r}", hint=_SHAPES_HINT)
     return tuple(_parse_profile(inputs, mapping) for mapping in given)
 
 
@@ -107,7 +117,7 @@ def _is_shape(value: Any) -> bool:
 
 def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:
     if isinstance(value, str):
-        if value and not re.fullmatch(r"\d+(x\d+)*", value):
+        if value and not re.fullmatch(r"[0-9]+(x[0-9]+)*", value):
             raise ShapeError(
                 f"shapes= for input {spec.name!r}: {value!r} is not a shape", hint="write it as 1x3x224x224"
             )
@@ -121,6 +131,10 @@ def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:
     for axis, (dim, declared) in enumerate(zip(dims, spec.shape, strict=True)):
         if dim < 0 or (isinstance(declared, int) and dim != declared):
             raise ShapeError(f"shapes= for input {spec.name!r}: axis {axis} is {dim}, but the input is {spec}")
+    if prod(max(dim, 1) for dim in dims) > _MOST_ELEMENTS:
+        raise ShapeError(
+            f"shapes= for input {spec.name!r}: {'x'.join(map(str, dims))} is more than any memory holds"
+        )
     return dims
 
 

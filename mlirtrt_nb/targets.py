@@ -21,6 +21,8 @@ _PRECISIONS = ("fp32",)
 
 def parse_targets(target: str | Iterable[str]) -> tuple[str, ...]:
     """One target or several as a tuple without repeats. Raises TargetError for an unknown one."""
+    if not isinstance(target, Iterable) or isinstance(target, bytes):
+        raise TargetError(f"unknown target {target!r}", hint=f"targets: {', '.join(TARGETS)}")
     names = [target] if isinstance(target, str) else list(target)
     if not names:
         raise TargetError("no target given", hint=f"targets: {', '.join(TARGETS)}")

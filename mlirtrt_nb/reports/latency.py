@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import InputError, OptionError
 from .statistics import summarize, variation
 from .synthetic import synthetic_inputs
 
@@ -45,9 +45,17 @@ def benchmark(
 
     Raises:
         InputError: inputs that the session does not take.
-        OptionError: a negative time or count.
+        OptionError: a negative time or count, or something that is no session.
     """
+    from ..runtime.session import Session
+
+    if not isinstance(session, Session):
+        raise OptionError(
+            f"benchmark measures a Session, not a {type(session).__name__}", hint="mt.benchmark(plan.session())"
+        )
     for name, value in (("warmup_ms", warmup_ms), ("duration_ms", duration_ms), ("iterations", iterations)):
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            raise OptionError(f"{name} must be a number, got {value!r}")
         if value < 0:
             raise OptionError(f"{name} must not be negative, got {value}")
     arrays = synthetic_inputs(session.inputs) if inputs is None else _in_order(session, inputs)
@@ -73,6 +81,8 @@ def benchmark(
 def _in_order(session: Session, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
     if isinstance(inputs, Mapping):
         return session.checked(**inputs)
+    if not isinstance(inputs, np.ndarray | Sequence):
+        raise InputError(f"inputs= is a {type(inputs).__name__}", hint="give arrays by name or in order")
     return session.checked(*([inputs] if isinstance(inputs, np.ndarray) else inputs))
 
 

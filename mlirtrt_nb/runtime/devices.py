@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["engines_by_callee", "open_session", "pick_device"]
 
 
+_MOST_THREADS = 1024  # ONNX Runtime starts them all at once, and ends the process where it cannot
+
+
 def open_session(plan: Plan, device: str, threads: int) -> Session:
     """See `Plan.session`."""
     if device not in ("auto", "cpu", "cuda"):
         raise OptionError(f"unknown device {device!r}", hint="auto, cpu or cuda")
-    if threads < 0:
-        raise OptionError(f"threads must not be negative, got {threads}")
+    if not isinstance(threads, int) or not 0 <= threads <= _MOST_THREADS:
+        raise OptionError(f"threads must be a number from 0 to {_MOST_THREADS}, got {threads!r}")
     if device == "auto":
         device = pick_device(plan)
     schedule = plan.schedules.get(device)

@@ -48,9 +48,13 @@ class InputChecker:
 
     def named(self, values: Mapping[str, Any]) -> list[Any]:
         """Check values by name."""
+        if not isinstance(values, Mapping):
+            raise InputError(
+                f"inputs are a mapping from name to array, not a {type(values).__name__}", hint=self._hint()
+            )
         for name in values:
             if name not in self._names:
-                close = get_close_matches(name, self._names, 1)
+                close = get_close_matches(str(name), self._names, 1)
                 meant = f"did you mean {close[0]!r}? " if close else ""
                 raise InputError(f"there is no input {name!r}", hint=meant + self._hint())
         missing = [name for name in self._names if name not in values]
@@ -147,11 +151,26 @@ class _Check:
         if self.dtype is None:  # a sequence, an optional or a map: its engine checks it
             return value
         array = as_array(value, f"input {signature.name!r}")
+        if array is not value and not hasattr(value, "dtype"):
+            self._check_plain(array, value)
         self._check_fit(array.dtype, array.shape)
         if array.dtype.kind in "US":
             array = array.astype(object)
         # Not ascontiguousarray, which turns rank 0 into rank 1.
         return array if array.flags.c_contiguous else array.copy(order="C")
+
+    def _check_plain(self, array: np.ndarray, value: Any) -> None:
+        """Raise InputError for a Python object that made an array of another dtype: it has no `astype`."""
+        name, wanted = self._signature.name, self.dtype
+        if wanted is None or wanted.kind == "O" or array.dtype == wanted:
+            return
+        if array.dtype.kind not in "biufc":
+            raise InputError(f"input {name!r} is a {type(value).__name__}, expected an array of {wanted}")
+        kind = type(value).__name__
+        raise InputError(
+            f"input {name!r} is a {kind} that makes an array of {array.dtype}, expected {wanted}",
+            hint=f"np.asarray({name if name.isidentifier() else '...'}, {wanted.name!r})",
+        )
 
     def _check_fit(self, dtype: np.dtype, shape: tuple[int, ...]) -> None:
         signature, wanted = self._signature, self.dtype

@@ -62,6 +62,7 @@ class Session:
         self._pack = _packer(tuple(signature.name for signature in self.outputs))
         self._bound: dict[str, Any] = {}
         self._execute: Callable[[], list[Any]] | None = None
+        self._open = True
 
     @property
     def device(self) -> str:
@@ -109,6 +110,8 @@ class Session:
         shape. What was bound before and is not named stays. An output that is not bound gets memory of its own
         if its shape is fixed; else its engine allocates it at each execution. Returns the session.
         """
+        if not self._open:
+            self._closed()
         named = self._sides(inputs, outputs, buffers)
         for (side, name), value in named.items():
             self._bound[f"{side} {name}"] = self._buffer(side, name, value)
@@ -147,6 +150,12 @@ class Session:
         self._program.close()
         self._call = self._closed
         self._execute = self._closed
+        self._open = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise MlirTrtError(
+            "a session cannot be pickled", hint="pickle its plan, and make a session where it runs"
+        )
 
     def __enter__(self) -> Session:
         return self

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import PassError
 from ...ir import dtypes, shapes
+from ...ir.locations import sources_of
 from .signature import dictionaries, name_of
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ class Recorder:
             elif op.name in _CALLS:
                 self._call(op)
             else:
-                raise PassError(f"@main still holds {op.name}", where=str(op.location), hint=_OUTLINE_HINT)
+                where = ", ".join(sources_of(op.location)) or None
+                raise PassError(f"@main still holds {op.name}", where=where, hint=_OUTLINE_HINT)
         self._finish(operations[-1])
 
     def memories(self) -> Iterator[Memory]:

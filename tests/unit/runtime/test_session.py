@@ -77,7 +77,7 @@ def test_shapes_may_change_from_call_to_call() -> None:
         ((_x()[0],), {}, "input 'x' has shape 8, expected 4x8"),
         ((_x().T,), {}, "input 'x' has shape 8x4, expected 4x8"),
         (([[1, 2], [3]],), {}, "input 'x' cannot be read as an array"),
-        (("text",), {}, "input 'x' has dtype <U4, expected float32"),
+        (("text",), {}, "input 'x' is a str, expected an array of float32"),
     ],
 )
 def test_wrong_inputs(args: Any, kwargs: Any, message: str) -> None:
