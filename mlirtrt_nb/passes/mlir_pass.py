@@ -39,7 +39,9 @@ class MlirPass(Pass):
                 PassManager.parse(self.pipeline_text)
         except (ValueError, ir.MLIRError) as error:
             raise OptionError(
-                f"no pass named {self.name!r}" if "does not refer" in str(error) else str(error).splitlines()[0],
+                f"no pass named {self.name!r}"
+                if "does not refer" in str(error)
+                else str(error).splitlines()[0],
                 hint="mt.passes() lists the passes; MLIR's registered passes go by their MLIR names",
             ) from None
 

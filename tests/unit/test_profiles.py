@@ -27,9 +27,7 @@ def test_a_shape_a_string_and_a_range_mean_the_same_kind_of_thing():
 
 def test_a_list_gives_one_profile_per_entry():
     """Several profiles keep their order."""
-    small, large = parse_profiles(
-        INPUTS, [{"x": "1x3x4x4", "mask": "1"}, {"x": "8x3x64x64", "mask": "8"}]
-    )
+    small, large = parse_profiles(INPUTS, [{"x": "1x3x4x4", "mask": "1"}, {"x": "8x3x64x64", "mask": "8"}])
     assert small["x"][1] == (1, 3, 4, 4)
     assert large["x"][1] == (8, 3, 64, 64)
 
