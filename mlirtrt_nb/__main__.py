@@ -13,6 +13,7 @@ from .errors import Cancelled, InputError, MlirTrtError, OptionError, SourceErro
 if TYPE_CHECKING:
     import numpy as np
 
+    from .program import Program
     from .runtime.session import Session
 
 __all__ = ["main"]
@@ -22,7 +23,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command line. 0 on success, 1 on an error of the package, 130 when stopped."""
     arguments = _parser().parse_args(words)
     try:
-        arguments.run(arguments)
+        return int(arguments.run(arguments) or 0)
     except (KeyboardInterrupt, Cancelled):
         print("stopped", file=sys.stderr)
         return 130
@@ -33,7 +34,6 @@ def main(words: Sequence[str] | None = None) -> int:
     except MlirTrtError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,6 +83,12 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", help="a .mlir or .onnx file, or - for standard input")
     parser.add_argument("--passes", default="", help="a pipeline as text; none just parses and prints")
+    parser.add_argument("--split-input-file", action="store_true", help="programs between // ----- lines")
+    parser.add_argument(
+        "--verify-diagnostics",
+        action="store_true",
+        help="print nothing; fail where errors differ from the expected-error comments",
+    )
     parser.add_argument("--generic", action="store_true", help="print MLIR's generic form")
     parser.add_argument("--locations", action="store_true", help="print locations")
     parser.add_argument("-o", "--output", type=Path, help="a file instead of standard output")
@@ -135,22 +141,35 @@ def _bench(arguments: argparse.Namespace) -> None:
     print(report)
 
 
-def _opt(arguments: argparse.Namespace) -> None:
-    from .frontends.load import load
-    from .frontends.text import from_mlir
-    from .passes.pipeline import Pipeline
+def _opt(arguments: argparse.Namespace) -> int:
+    from . import opt
 
-    if arguments.program == "-":
-        program = from_mlir(sys.stdin.read(), filename="<stdin>")
-    else:
-        program = load(arguments.program)
-    if arguments.passes:
-        program = Pipeline.parse(arguments.passes).run(program).program
-    text = program.text(custom=not arguments.generic, locations=arguments.locations)
-    if arguments.output:
-        arguments.output.write_text(text, encoding="utf-8")
-    else:
+    def show(program: Program) -> str:
+        return program.text(custom=not arguments.generic, locations=arguments.locations)
+
+    given, split = arguments.program, arguments.split_input_file
+    if given != "-" and not (split or arguments.verify_diagnostics):
+        _write(opt.transform_file(given, arguments.passes, show), arguments.output)
+        return 0
+    filename = "<stdin>" if given == "-" else given
+    text = sys.stdin.read() if given == "-" else opt.read_text(Path(given))
+    if arguments.verify_diagnostics:
+        problems = opt.check_diagnostics(text, filename, arguments.passes, split=split)
+        print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+        return 1 if problems else 0
+    _write(opt.transform(text, filename, arguments.passes, show, split=split), arguments.output)
+    return 0
+
+
+def _write(text: str, output: Path | None) -> None:
+    """To a file, or to standard output."""
+    if output is None:
         print(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot write {output}: {error.strerror}") from None
 
 
 def _doctor(arguments: argparse.Namespace) -> None:
