@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from .attributes import Problem
 from .groups import joined
@@ -86,6 +87,14 @@ class Emitter(Reader):
         if (name is None and not moved) or _LOCATION.match(self.text, end):
             return ""
         return f" loc({self.place(start, name)})"
+
+    def line_location(self, names: list[str], before: int, start: int) -> str:
+        """` loc(...)` for an op with named results that begins the line after the break at `before`."""
+        if _NUMBERED.match(names[0]):
+            return ""
+        name = names[0][1:] if len(names) == 1 else joined(names)[1:]
+        line = bisect_right(self.lines.starts, start)
+        return f' loc("{name}"("{self._file}":{line}:{start - before}))'
 
     def place(self, offset: int, name: str | None) -> str:
         """A place in the user's text, as the inside of `loc(...)`, with a value's name for MLIR to keep."""

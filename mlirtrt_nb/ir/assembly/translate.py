@@ -46,7 +46,7 @@ def _stops(dialects: tuple[str, ...]) -> re.Pattern[str]:
 def _whole_line(dialects: tuple[str, ...]) -> re.Pattern[str]:
     """A line that begins with one of the package's ops and has nothing on the next: results, name, the rest."""
     results = rf"(?:({VALUE}(?::\d++)?+(?:, {VALUE}(?::\d++)?+)*+) = )?+"
-    following = r'\s*\Z|\n[ \t]*+(?:[}^"/\n]|[A-Za-z_]|%[^\n=]*+=)'
+    following = r'\s*\Z|\n[ \t]*+(?:[}^"/\n]|(?!loc\()[A-Za-z_]|%[^\n=]*+=)'
     return re.compile(
         rf"\n[ \t]*+{results}(\"?(?:{'|'.join(dialects)})\.{IDENT}\"?)([^\n]*+)(?={following})", re.ASCII
     )
@@ -360,7 +360,7 @@ class Translator(Emitter):
         if results is not None:
             names = self._note_results(results, start, template.types)
             if not results[1].isdigit():
-                location = self.location(start, names, end)
+                location = self.line_location(names, match.start(), start)
         self.out.write(template.fill(values) + location, start)
         self.position = self._moved_from = end
 
