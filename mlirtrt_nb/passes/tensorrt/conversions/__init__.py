@@ -9,6 +9,7 @@ from . import (
     control_flow,
     convolution,
     elementwise,
+    fourier,
     gather_scatter,
     integers,
     losses,
@@ -27,6 +28,7 @@ from . import (
     slicing,
     softmax,
     vision,
+    windows,
 )
 from .function import FALLBACK, convert_function
 from .node import CONVERTERS, Node, Refused
@@ -40,6 +42,7 @@ FAMILIES = (
     control_flow,
     convolution,
     elementwise,
+    fourier,
     gather_scatter,
     integers,
     losses,
@@ -58,4 +61,5 @@ FAMILIES = (
     slicing,
     softmax,
     vision,
+    windows,
 )

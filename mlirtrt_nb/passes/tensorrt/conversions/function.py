@@ -21,6 +21,7 @@ FALLBACK = "plan.fallback"
 
 _DIALECTS = ("onnx.", "tensorrt.")
 _NOT_OPS = frozenset({"onnx.constant", "onnx.novalue", "onnx.yield"})
+_UNFORESEEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 _RETURNED = frozenset({"f32", "f16", "bf16", "i64", "i32", "i1"})
 _ELEMENTS = _RETURNED | {"i8", "ui8", "i4", "f8E4M3FN", "f4E2M1FN", "f8E8M0FNU"}
 
@@ -86,7 +87,10 @@ class _Function:
             raise Refused(f"no TensorRT layer for {name}")
         node = Node(operation, name, self._opset, self._weights, self._dims, self._convert_block)
         self._check_types(node)
-        found = convert(node, self._emitter)
+        try:
+            found = convert(node, self._emitter)
+        except _UNFORESEEN as error:  # one odd op must not end the compilation: it stays, and says so
+            raise Refused(f"its conversion failed: {type(error).__name__}: {error}") from error
         return self._settle(node, list(found) if isinstance(found, list | tuple) else [found])
 
     def _convert_block(

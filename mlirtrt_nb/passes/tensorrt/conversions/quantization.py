@@ -66,7 +66,7 @@ def quantized(emit: Emitter, x: ir.Value, scheme: Scheme) -> ir.Value:
     rank = rank_of(x)
     rounded = emit.unary("kROUND", emit.binary("kDIV", x, scheme.along(emit, scheme.scale, rank)))
     if scheme.zero is not None and not scheme.is_symmetric(emit):
-        rounded = emit.binary("kSUM", rounded, _real(emit, scheme.along(emit, scheme.zero, rank), element(x)))
+        rounded = emit.binary("kSUM", rounded, scheme.along(emit, _real(emit, scheme.zero, element(x)), rank))
     return emit.activation("kCLIP", rounded, low, high)
 
 
@@ -74,7 +74,7 @@ def dequantized(emit: Emitter, q: ir.Value, scheme: Scheme, kind: str) -> ir.Val
     """(q - zero) * scale, for small numbers that are given as floating point of type `kind`."""
     rank = rank_of(q)
     if scheme.zero is not None and not scheme.is_symmetric(emit):
-        q = emit.binary("kSUB", q, _real(emit, scheme.along(emit, scheme.zero, rank), kind))
+        q = emit.binary("kSUB", q, scheme.along(emit, _real(emit, scheme.zero, kind), rank))
     return emit.binary("kPROD", q, scheme.along(emit, scheme.scale, rank))
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from torch_mlir import ir
 
 from .emitter import Emitter, Shape
+from .entries import Entry
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .reshaping import target_of
-from .shape_values import Dim
 
 __all__: list[str] = []
 
@@ -44,18 +46,31 @@ def _resize(node: Node, emit: Emitter) -> ir.Value:
         if array is None:
             raise Refused("scales is not constant")
         return _layer(node, emit, mode, "asymmetric", "floor", [float(s) for s in array], None)
-    for name, plain in (("antialias", 0), ("exclude_outside", 0)):
-        if node.attr(name, plain) != plain:
-            raise Refused(f"{name} = {node.attr(name)}")
-    policy = node.attr("keep_aspect_ratio_policy", "stretch")
-    if policy != "stretch":
-        raise Refused(f"keep_aspect_ratio_policy = {policy!r}")
+    if node.attr("antialias"):
+        raise Refused("antialias = 1")
     coordinates = node.attr("coordinate_transformation_mode", "half_pixel")
     rounding = node.attr("nearest_mode", "round_prefer_floor")
     scales = node.input(2)
     if scales is not None and shape_of(scales) != (0,):
         return _layer(node, emit, mode, coordinates, rounding, _scales(node), None)
     return _layer(node, emit, mode, coordinates, rounding, None, _sizes(node, emit))
+
+
+def _of_one_ratio(node: Node, emit: Emitter, policy: str) -> list[Entry]:
+    """Sizes of one scale for all axes: the smallest or the largest that the given sizes ask for."""
+    before, wanted = shape_of(node[0]), node.ints(3, "sizes") or []
+    axes = _axes(node, len(wanted))
+    if any(before[a] is None for a in axes):
+        raise Refused(f"keep_aspect_ratio_policy = {policy!r} on a dynamic dimension")
+    ratios = [Fraction(size, before[a] or 1) for a, size in zip(axes, wanted, strict=True)]
+    ratio = min(ratios) if policy == "not_larger" else max(ratios)
+    found: list[Entry] = list(emit.sizes(node[0]))
+    for axis in axes:
+        size = ratio * (before[axis] or 0)
+        if size.denominator != 1:  # the layer would sample at another scale
+            raise Refused(f"keep_aspect_ratio_policy = {policy!r} with a scale of {float(ratio):.3g}")
+        found[axis] = int(size)
+    return found
 
 
 def _axes(node: Node, count: int) -> list[int]:
@@ -73,12 +88,15 @@ def _scales(node: Node) -> list[float]:
     return found
 
 
-def _sizes(node: Node, emit: Emitter) -> list[int | Dim | ir.Value]:
+def _sizes(node: Node, emit: Emitter) -> list[Entry]:
     if node.input(3) is None:
         raise Refused("neither scales nor sizes is given")
+    policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    if policy != "stretch":
+        return _of_one_ratio(node, emit, policy)
     if node.attr("axes") is None:
         return target_of(node, emit, 3, "sizes")
-    found: list[int | Dim | ir.Value] = list(emit.sizes(node[0]))
+    found: list[Entry] = list(emit.sizes(node[0]))
     numbers = node.ints(3, "sizes") or []
     for axis, size in zip(_axes(node, len(numbers)), numbers, strict=True):
         found[axis] = size
@@ -92,7 +110,7 @@ def _layer(
     coordinates: str,
     rounding: str,
     scales: list[float] | None,
-    sizes: list[int | Dim | ir.Value] | None,
+    sizes: list[Entry] | None,
 ) -> ir.Value:
     """One resize layer. Scales stay scales: a size worked out from them may imply slightly other ones."""
     x = node[0]
@@ -109,6 +127,8 @@ def _layer(
         raise Refused(f"mode = {mode!r}")
     if kind == "nearest":
         attributes["nearestRounding"] = _ROUNDING[rounding]
+    elif node.attr("exclude_outside"):
+        attributes["excludeOutside"] = True
     if kind == "cubic":
         attributes["cubicCoeff"] = node.attr("cubic_coeff_a", -0.75)
     result = emit.type(_dims(node, scales, sizes), element(x))
@@ -118,11 +138,15 @@ def _layer(
     return emit.op(f"resize_{kind}", [x, shape], attributes, result)
 
 
-def _dims(node: Node, scales: list[float] | None, sizes: list[int | Dim | ir.Value] | None) -> list[int | None]:
+def _dims(node: Node, scales: list[float] | None, sizes: list[Entry] | None) -> list[int | None]:
     if sizes is not None:
         return [entry if isinstance(entry, int) else None for entry in sizes]
     assert scales is not None
-    return [None if d is None else int(d * s) for d, s in zip(shape_of(node[0]), scales, strict=True)]
+    # In f32, as ONNX Runtime has it.
+    return [
+        None if d is None else int(np.float32(d) * np.float32(s))
+        for d, s in zip(shape_of(node[0]), scales, strict=True)
+    ]
 
 
 def _check_dims(kind: str, before: Shape, after: Shape, scales: list[float] | None) -> None:

@@ -16,7 +16,7 @@ from torch_mlir import ir
 from ....ir import dtypes
 from ....ir.builder import create
 from ....ir.constants import INLINE_ELEMENTS, array_type, attribute_of, handle_name
-from .node import constant_array, constant_attribute, element
+from .node import Refused, constant_array, constant_attribute, element
 
 __all__ = ["Shape", "Values"]
 
@@ -126,7 +126,7 @@ class Values:
             agree = agree and (a is None or b is None or a == b)
             dims.append(b if a is None else a)
         if not agree:
-            raise AssertionError(f"a conversion gave {made} for {declared}")
+            raise Refused(f"its result is declared {declared}, and the layer's is {made}")
         return self.type(dims, str(made.element_type))
 
     def converted(self, value: ir.Value) -> ir.Value | None:

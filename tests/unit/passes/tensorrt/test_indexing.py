@@ -188,3 +188,13 @@ def test_nothing_is_left_of_shape_arithmetic():
     constants = {"zero": np.array([0]), "one": np.array([1]), "minus": np.array([-1])}
     program = converted(model("(float[N,3,4] x) => (float[N,12] y)", body, constants))
     assert ops(program) == {"shuffle": 1}
+
+
+@pytest.mark.parametrize(
+    ("policy", "sizes"), [("not_larger", (7, 8)), ("not_smaller", (7, 8)), ("not_larger", (5, 4))]
+)
+def test_resize_of_one_ratio(policy, sizes):
+    """The aspect ratio is kept where the scaled size is a whole number of pixels."""
+    text = f'y = Resize<mode = "nearest", keep_aspect_ratio_policy = "{policy}", axes = [2, 3]>(x, , , s)'
+    proto = model("(float[1,1,2,2] x) => (float[A,B,C,D] y)", text, {"s": np.array(sizes)}, opset=18)
+    check(proto, {"x": normal(1, 1, 2, 2)})

@@ -178,8 +178,6 @@ def test_softmax_kinds(name, axis, opset):
         f"y = {name}<{'' if axis is None else f'axis = {axis}'}>(x)",
         opset=opset,
     )
-    if name == "Hardmax" and opset == 11 and axis not in (-1, None, 1, 0):
-        return
     program = converted(proto)
     if name == "Hardmax" and opset == 11 and axis != -1:
         assert fallbacks(program) == {"onnx.hardmax": "more than one axis"}
@@ -280,3 +278,35 @@ def test_decomposed_attention_with_a_mask():
     proto = model("(float[N,S,16] x, float[N,1,1,S] mask) => (float[N,S,16] y)", body, constants)
     counts = check(proto, {"x": normal(2, 5, 16), "mask": normal(2, 1, 1, 5)}, tolerance=TOLERANCE)
     assert counts == {"matrix_multiply": 3, "shuffle": 5, "element_wise": 1, "softmax": 1}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "parts", "axis", "length"),
+    [
+        ("", 1, 1, None),
+        ("", 2, 2, 4),
+        ("", 1, 1, 9),
+        ("inverse = 1", 2, 1, None),
+        ("inverse = 1", 2, 2, 7),
+        ("onesided = 1", 1, 1, None),
+        ("onesided = 1", 1, 2, 4),
+    ],
+)
+def test_fourier_transforms(attributes, parts, axis, length):
+    """Real and complex input, either direction, cut and filled to a length."""
+    constants = {"n": np.array(length, np.int64)} if length else {}
+    text = f"y = DFT<axis = {axis}{', ' + attributes if attributes else ''}>(x{', n' if length else ''})"
+    proto = model(f"(float[2,6,5,{parts}] x) => (float[P,Q,R,2] y)", text, constants)
+    check(proto, {"x": normal(2, 6, 5, parts)}, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("name", ["HannWindow", "HammingWindow", "BlackmanWindow"])
+@pytest.mark.parametrize("periodic", [0, 1])
+def test_window_functions(name, periodic):
+    """A window of known size is a constant."""
+    proto = model(
+        "(float[10] x) => (float[10] y)",
+        f"w = {name}<periodic = {periodic}>(n)  y = Mul(x, w)",
+        {"n": np.array(10)},
+    )
+    assert check(proto, {"x": normal(10)}) == {"element_wise": 1}
