@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import helper
 from torch_mlir import ir
 
 from mlirtrt_nb.dialects.onnx.numpy_ops import compute
@@ -101,7 +102,9 @@ def test_integers(op_type, arrays, attributes):
 def test_what_is_not_computed(op_type, arrays, attributes):
     """Undefined results, and float sums whose order matters, are left to the runtime."""
     names = [f"i{n}" for n in range(len(arrays))]
-    proto = model([node(op_type, names, ["y"], **attributes)], {}, ["y"], dict(zip(names, arrays, strict=True)))
+    kind = attributes.get("to") or helper.np_dtype_to_tensor_dtype(arrays[0].dtype)
+    weights = dict(zip(names, arrays, strict=True))
+    proto = model([node(op_type, names, ["y"], **attributes)], {}, ["y"], weights, dtypes={"y": kind})
     program = from_onnx(proto)
     block = next(functions(program)).regions[0].blocks[0]
     operation = next(o.operation for o in block.operations if o.operation.name == f"onnx.{op_type.lower()}")
