@@ -37,6 +37,8 @@ class WeightBank:
         shaped = ir.RankedTensorType(attribute.type)  # type: ignore[attr-defined]
         spelling = str(shaped.element_type)
         count = int(np.prod(shaped.shape, dtype=np.int64))
+        if count == 0:
+            return self._trt.Weights(tensorrt_type(self._trt, spelling))  # refused with an address
         array = np.ascontiguousarray(self._array(attribute, shaped))
         if dtypes.by_mlir(spelling).bits == 4:
             array = _packed(array, count)

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from .emitter import Emitter
 from .entries import Entry, add, entries_of, floor_divide, known, maximum, minimum, near, subtract
-from .node import Node, Refused, converter, rank_of
+from .node import Node, Refused, converter, rank_of, shape_of
 from .shape_values import Dim
 
 __all__: list[str] = []
@@ -16,8 +16,10 @@ _END = 2**31 - 1
 
 @converter("Concat")
 def _concat(node: Node, emit: Emitter) -> ir.Value:
+    axis = node.axis(node.attr("axis", 1))
     values = [value for value in node.inputs if value is not None]
-    return emit.concat(values, node.axis(node.attr("axis", 1)))
+    filled = [value for value in values if shape_of(value)[axis] != 0]  # empty ones bring nothing
+    return emit.concat(filled or values[:1], axis)
 
 
 @converter("Split")
