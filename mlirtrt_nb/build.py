@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch_mlir import ir
 
     from .engine.cache import EngineCache
+    from .engine.shape_ranges import FunctionProfiles
 
 __all__ = ["Refusal", "build_engines"]
 
@@ -25,16 +26,20 @@ Progress = Callable[[str, int, int], bool]
 class Refusal(Exception):
     """A TensorRT builder refused a function. Caught by `compile`, which gives the ops to another backend.
 
-    `function_locations` are the MLIR locations of the function's ops as text; `locations` only that of the
-    refused op, where the builder named one.
+    `function_locations` are the MLIR locations of the function's ops as text; `locations` only those of the
+    refused ops, where they are known. `reason` is for the report.
     """
 
-    def __init__(self, error: EngineBuildError, function: ir.OpView) -> None:
+    def __init__(
+        self, error: EngineBuildError, function: ir.OpView, locations: frozenset[str] | None = None
+    ) -> None:
         super().__init__(str(error))
         self.error = error
+        self.reason = f"TensorRT refused it: {error.what}" if locations is None else error.what
         block = function.regions[0].blocks[0]
         self.function_locations = frozenset(str(op.location) for op in block.operations)
-        self.locations = self.function_locations if error.location is None else frozenset({error.location})
+        named = self.function_locations if error.location is None else frozenset({error.location})
+        self.locations = locations or named
 
 
 @dataclass(frozen=True)
@@ -61,16 +66,25 @@ def build_engines(
         EngineBuildError: ONNX Runtime and the reference evaluator refused one: nothing else could run it.
         TargetError, MissingDependencyError, Cancelled.
     """
-    from .engine.shape_ranges import assign_profiles
-
     with program.context:
-        profiles = assign_profiles(program, context.profiles)
+        profiles = _profiles(program, context)
         jobs = list(_jobs(program, context.targets))
         engines = []
         for number, job in enumerate(jobs):
             report = _reporter(progress, job, number, len(jobs))
             engines.append(_build(program, job, profiles.get(job.path, ()), cache, report))
         return engines
+
+
+def _profiles(program: Program, context: PassContext) -> dict[str, FunctionProfiles]:
+    """The ranges of every function's arguments. Refuses the ops that hang on one without a range."""
+    from .engine.shape_ranges import UnknownRange, assign_profiles
+
+    try:
+        return assign_profiles(program, context.profiles)
+    except UnknownRange as unknown:
+        error = EngineBuildError(f"it reads a tensor whose shape has no known range: {unknown.reason}")
+        raise Refusal(error, unknown.function, unknown.dependents) from None
 
 
 def _jobs(program: Program, targets: tuple[str, ...]) -> Iterator[_Job]:

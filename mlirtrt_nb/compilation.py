@@ -133,7 +133,7 @@ def _give_away(program: Program, refusal: Refusal, *, whole_function: bool) -> b
     locations = refusal.function_locations if whole_function else refusal.locations
     marked = 0
     with program.context:
-        reason = ir.StringAttr.get(f"TensorRT refused it: {refusal.error.what}")
+        reason = ir.StringAttr.get(refusal.reason)
 
         def visit(operation: ir.Operation) -> ir.WalkResult:
             nonlocal marked

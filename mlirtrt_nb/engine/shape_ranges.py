@@ -2,7 +2,8 @@
 
 A TensorRT engine with an input whose shape varies needs (min, opt, max) for it, also where that input is
 another engine's output. ONNX's shape inference works the shapes out, function by function, for each corner
-of the profile; where it cannot, the function is run once on zeros and the shapes are read off.
+of the profile; where it cannot, the function is run on zeros and on ones, and the shapes are read off. Where
+those differ they depend on data: no engine can be built for what reads them (`UnknownRange`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import MlirTrtError, ShapeError
 from ..ir import dtypes
 from ..program import Program
 from .base import BuildRequest, Shapes
@@ -24,17 +25,44 @@ if TYPE_CHECKING:
     from ..dialects.onnx.export import ExportedModel
     from .onnxruntime.session import OrtEngine
 
-__all__ = ["FunctionProfiles", "assign_profiles"]
+__all__ = ["FunctionProfiles", "UnknownRange", "assign_profiles"]
 
 # profiles[k][i]: (min, opt, max) of argument i in the k-th profile, None where its shape is static.
 FunctionProfiles = tuple[tuple[Shapes | None, ...], ...]
 Shape = tuple[int, ...]
 
 
+class UnknownRange(Exception):
+    """A TensorRT function has arguments whose shapes have no known range.
+
+    `dependents` are the MLIR locations, as text, of the ops in `function` that hang on them.
+    """
+
+    def __init__(self, reason: str, function: ir.OpView, arguments: Sequence[int]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.function = function
+        self.dependents = _dependents(function, arguments)
+
+
+def _dependents(function: ir.OpView, arguments: Sequence[int]) -> frozenset[str]:
+    from ..passes.clustering.values import captured_values
+
+    block = function.regions[0].blocks[0]
+    reached = {block.arguments[n] for n in arguments}
+    found = set()
+    for op in block.operations:
+        if reached.intersection(captured_values(op.operation)):
+            reached.update(op.operation.results)
+            found.add(str(op.operation.location))
+    return frozenset(found)
+
+
 def assign_profiles(program: Program, profiles: Sequence[Mapping[str, Shapes]]) -> dict[str, FunctionProfiles]:
     """Per function path, the profiles of its arguments; also set on them as `tensorrt.shape_profile`.
 
     Functions whose arguments are all static are left out. Call with the program's context entered.
+    Raises UnknownRange for a TensorRT function that reads a value whose shape depends on data.
     """
     from torch_mlir import ir
 
@@ -63,6 +91,7 @@ class _Walk:
         self._weights = weights
         self._count = count
         self.ranges: dict[ir.Value, list[Shapes]] = {}
+        self.unknown: dict[ir.Value, str] = {}  # values without a range, and why
         self.assigned: dict[str, FunctionProfiles] = {}
 
     def visit(self, operation: ir.Operation) -> None:
@@ -70,6 +99,8 @@ class _Walk:
         if path is None:
             return
         function = self._functions[path]
+        if self._reads_unknown(operation, path, function):
+            return
         arguments = [self._ranges_of(value) for value in operation.operands]
         varying = [not _is_static(value.type) for value in operation.operands]
         if any(varying):
@@ -79,6 +110,17 @@ class _Walk:
             )
             _annotate(function, self.assigned[path])
         self._results(operation, path, function, arguments)
+
+    def _reads_unknown(self, call: ir.Operation, path: str, function: ir.OpView) -> bool:
+        """Whether an argument has no range; then the results of a host function have none either."""
+        which = [n for n, value in enumerate(call.operands) if value in self.unknown]
+        if not which:
+            return False
+        reason = self.unknown[call.operands[which[0]]]
+        if "::" in path:
+            raise UnknownRange(reason, function, which)
+        self.unknown.update((result, reason) for result in call.results if not _is_static(result.type))
+        return True
 
     def _ranges_of(self, value: ir.Value) -> list[Shapes]:
         if value in self.ranges:
@@ -93,11 +135,15 @@ class _Walk:
         wanted = [n for n, r in enumerate(call.results) if not _is_static(r.type) and _read_by_call(r)]
         if not wanted:
             return
-        resolver = _Resolver(path, function, self._weights)
-        sides: list[list[list[Shape]]] = [
-            [resolver.shapes([ranges[k][side] for ranges in arguments], wanted) for side in range(3)]
-            for k in range(self._count)
-        ]
+        try:
+            resolver = _Resolver(path, function, self._weights)
+            sides: list[list[list[Shape]]] = [
+                [resolver.shapes([ranges[k][side] for ranges in arguments], wanted) for side in range(3)]
+                for k in range(self._count)
+            ]
+        except MlirTrtError as error:
+            self.unknown.update((call.results[number], error.what) for number in wanted)
+            return
         for at, number in enumerate(wanted):
             self.ranges[call.results[number]] = [
                 _ordered(low[at], opt[at], high[at]) for low, opt, high in sides
@@ -160,10 +206,7 @@ class _Resolver:
 
         data_dependent = _data_dependent(function)
         if data_dependent:
-            raise ShapeError(
-                f"the shapes that {path} gives depend on the data of {data_dependent}",
-                hint="a TensorRT engine cannot read them; disable the conversion of the ops behind it",
-            )
+            raise ShapeError(f"its shape depends on the data that {data_dependent} reads")
         self._path = path
         self._function = function
         self._weights = weights
@@ -197,12 +240,19 @@ class _Resolver:
         return [_static_shape(info) for info in inferred.graph.output]
 
     def _measure(self, arguments: Sequence[Shape]) -> list[Shape | None]:
-        """Run the function once on zeros and read the shapes off."""
-        arrays = [
-            np.zeros(shape, dtypes.by_mlir(port.dtype).np)
-            for port, shape in zip(self._exported.inputs, arguments, strict=True)
-        ]
-        return [array.shape for array in self._probe.run(arrays)]
+        """Run the function on zeros and on ones, and read the shapes off."""
+        kinds = [dtypes.by_mlir(port.dtype).np for port in self._exported.inputs]
+        zeros, ones = (
+            [np.full(shape, fill, kind) for shape, kind in zip(arguments, kinds, strict=True)]
+            for fill in (0, 1)
+        )
+        try:
+            found = [[array.shape for array in self._probe.run(arrays)] for arrays in (zeros, ones)]
+        except MlirTrtError:
+            found = []  # it takes other values than these
+        if not found or found[0] != found[1]:
+            raise ShapeError(f"its shape depends on the data that {self._path} reads")
+        return list(found[0])
 
     @cached_property
     def _probe(self) -> OrtEngine:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.onnx.ort_arrays import array_of, ort_value
+from ..dialects.onnx.ort_arrays import array_of, is_numpys, ort_value
 from ..dialects.onnx.ort_session import Opened
 from ..engine.base import Engine
 from ..engine.host_engine import is_reference
@@ -29,7 +29,7 @@ def is_plain(buffer: Buffer) -> bool:
     """Whether ONNX Runtime takes and gives the buffer's elements as a NumPy array."""
     if buffer.dtype == "!onnx.string":
         return True
-    return is_bindable(buffer) and dtypes.by_mlir(buffer.dtype).np.kind in "fiub"
+    return is_bindable(buffer) and is_numpys(dtypes.by_mlir(buffer.dtype).np)
 
 
 def is_bindable(buffer: Buffer) -> bool:

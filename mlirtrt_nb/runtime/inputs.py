@@ -95,7 +95,7 @@ class InputChecker:
 
     def _misfit(self, profile: int, shapes: Sequence[tuple[int, ...]]) -> str | None:
         for signature, shape in zip(self._inputs, shapes, strict=True):
-            if profile < len(signature.ranges):
+            if profile < len(signature.ranges) and not signature.dtype.startswith("!"):
                 problem = _outside(signature.ranges[profile], shape)
                 if problem:
                     return f"input {signature.name!r} has shape {spelled(shape)}: {problem}"

@@ -21,6 +21,8 @@ __all__ = ["TypeInference", "is_settled", "join", "merge"]
 
 # Elementwise ops, where the schemas' inference would say the same.
 _SIMPLE = (SAME_SHAPE | BROADCASTING) - {"BatchNormalization", "Dropout", "LayerNormalization", "CastLike"}
+# Ops that runtimes run on more than the rules allow: Range on tensors of one element that are not scalars.
+_LENIENT = frozenset({"Range"})
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _SMALL = 1024  # elements of a value that inference may want to see
 
@@ -61,7 +63,7 @@ class TypeInference:
             if any(d.dim_value < 0 for kind in found.values() for d in kind.tensor_type.shape.dim):
                 raise shape_inference.InferenceError("a dimension of the result would be negative")
         except (shape_inference.InferenceError, checker.ValidationError) as error:
-            if self.failure is None:
+            if self.failure is None and kind not in _LENIENT:
                 self.failure = (operation, str(error).strip())
             return nothing
         except (KeyError, ValueError, TypeError, RuntimeError, defs.SchemaError):

@@ -9,10 +9,9 @@ import numpy as np
 
 from ...ir import dtypes
 
-__all__ = ["PLAIN_KINDS", "array_of", "ort_value"]
+__all__ = ["array_of", "is_numpys", "ort_value"]
 
-# NumPy's kinds of dtypes that ONNX Runtime takes and gives as arrays.
-PLAIN_KINDS = "fiubO"
+_NUMBERS = "fiub"
 
 _SPECIAL = {
     "tensor(bfloat16)": "bf16",
@@ -29,12 +28,20 @@ _SPECIAL = {
 }
 
 
+def is_numpys(dtype: np.dtype) -> bool:
+    """Whether a dtype is one of NumPy's numbers, whose arrays ONNX Runtime takes and gives as they are.
+
+    ml_dtypes are not, though one of them, float8_e5m2, is of the kind "f" too.
+    """
+    return dtype.kind in _NUMBERS and dtype.isbuiltin == 1
+
+
 def ort_value(array: np.ndarray) -> Any:
     """An OrtValue on the memory of `array`; only strided data and elements of less than a byte are copied."""
     import onnxruntime
 
     array = np.asarray(array, order="C")  # ascontiguousarray would give a scalar an axis
-    if array.dtype.kind in PLAIN_KINDS:
+    if is_numpys(array.dtype) or array.dtype.kind == "O":
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
     kind = dtypes.by_numpy(array.dtype)
     raw = array.view(np.uint16 if kind.bits == 16 else np.uint8)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...dialects.onnx.ort_arrays import PLAIN_KINDS, array_of, ort_value
+from ...dialects.onnx.ort_arrays import array_of, is_numpys, ort_value
 from ...dialects.onnx.ort_session import SessionSettings, open_session, runtime_errors
 from ...errors import EngineBuildError
 from ...ir import dtypes
@@ -66,4 +66,4 @@ def _is_plain(binding: Binding) -> bool:
     """Whether ONNX Runtime takes and gives the binding as an array of NumPy's own, or as a sequence of them."""
     if binding.dtype.startswith("!"):
         return True
-    return dtypes.by_mlir(binding.dtype).np.kind in PLAIN_KINDS
+    return is_numpys(dtypes.by_mlir(binding.dtype).np)

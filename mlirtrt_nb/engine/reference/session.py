@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, TensorProto
+from onnx import GraphProto, ModelProto, TensorProto
 
 from ...dialects.onnx.model_writer import tensor_proto
+from ...frontends.onnx.nodes import subgraphs
 
 __all__ = ["ReferenceSession"]
 
@@ -31,6 +32,7 @@ class ReferenceSession:
         for tensor in proto.graph.initializer:
             if tensor.data_location == TensorProto.EXTERNAL:
                 _fill(tensor, weights)
+        _localize(proto.graph, {})
         self._evaluator = ReferenceEvaluator(proto)
         self._outputs = [entry.name for entry in proto.graph.output]
 
@@ -47,6 +49,17 @@ def _fill(tensor: TensorProto, weights: Mapping[str, np.ndarray]) -> None:
     name, dims = tensor.name, tuple(tensor.dims)
     tensor.CopyFrom(tensor_proto(weights[key].reshape(dims)))
     tensor.name = name
+
+
+def _localize(graph: GraphProto, outer: Mapping[str, TensorProto]) -> None:
+    """Copy the constants that inner graphs read into them: some ops' evaluators look for them nowhere else."""
+    known = {**outer, **{tensor.name: tensor for tensor in graph.initializer}}
+    for node in graph.node:
+        for inner in subgraphs(node):
+            own = {tensor.name for tensor in inner.initializer}
+            read = {name for inner_node in inner.node for name in inner_node.input}
+            inner.initializer.extend(known[name] for name in sorted(read - own) if name in known)
+            _localize(inner, known)
 
 
 def _plain(value: Any) -> Any:

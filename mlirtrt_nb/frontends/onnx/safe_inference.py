@@ -26,7 +26,8 @@ _ROUNDS: Final = 4
 def infer_shapes(model: ModelProto) -> ModelProto:
     """`onnx.shape_inference.infer_shapes` with data propagation, on a copy.
 
-    Raises InvalidModelError if a dimension comes out negative. What inference itself fails at stays unknown.
+    Raises InvalidModelError if a dimension comes out negative, outside of branches and loops. What inference
+    itself fails at stays unknown.
     """
     work = ModelProto()
     work.CopyFrom(model)
@@ -125,7 +126,9 @@ def _refuse_negative(graph: GraphProto) -> None:
     for inner in _graphs(graph):
         for entry in (*inner.value_info, *inner.output):
             dims = [d.dim_value for d in entry.type.tensor_type.shape.dim]
-            if dims and min(dims) < 0:
+            if dims and min(dims) < 0 and inner is not graph:
+                entry.type.tensor_type.ClearField("shape")  # a branch for other shapes, which may never run
+            elif dims and min(dims) < 0:
                 node = next((n for n in inner.node if entry.name in n.output), None)
                 raise InvalidModelError(
                     f"{describe(node) if node else 'a node'} gives {entry.name!r} a negative dimension: {dims}",

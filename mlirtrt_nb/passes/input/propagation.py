@@ -155,7 +155,7 @@ class Sweep:
 
     def _regions(self, operation: ir.Operation) -> None:
         before = self._inference.failure
-        failed = [self._fails(region.blocks[0]) for region in operation.regions]
+        failed = [self._fails(region.blocks[0]) for region in operation.regions if len(region.blocks)]
         self._inference.failure = before
         if operation.name == "onnx.if" and sum(failed) == 1 and self._is_outermost(operation):
             demand_branch(operation, failed.index(False))

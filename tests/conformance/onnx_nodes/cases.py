@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from onnx import ModelProto, SequenceProto, TensorProto, numpy_helper
 
-__all__ = ["NodeCase", "agree", "collect", "compile_shapes", "op_types"]
+__all__ = ["NodeCase", "agree", "collect", "compile_shapes", "op_types", "with_shape_inputs"]
 
 # Cases whose numbers come from a generator that the standard does not specify: shapes and dtypes are compared.
 _RANDOM_OPS = frozenset({"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
@@ -82,7 +82,10 @@ def compile_shapes(case: NodeCase) -> dict[str, tuple[int, ...]]:
     wanted = {}
     for entry, value in zip(case.model.graph.input, case.inputs, strict=True):
         kind = entry.type.tensor_type
-        if entry.type.HasField("tensor_type") and not all(d.HasField("dim_value") for d in kind.shape.dim):
+        ranked = kind.HasField("shape")
+        if entry.type.HasField("tensor_type") and not (
+            ranked and all(d.HasField("dim_value") for d in kind.shape.dim)
+        ):
             wanted[entry.name] = tuple(value.shape)
     return wanted
 
@@ -127,3 +130,62 @@ def _values_differ(ours: np.ndarray, expected: np.ndarray, case: NodeCase) -> st
     at = tuple(int(n) for n in np.argwhere(~close)[0])
     count = f"{(~close).sum()} of {close.size} values differ"
     return f"{count}, the first at {at}: {ours[at]}, expected {expected[at]}"
+
+
+# Which inputs of an op say a shape, axes or a count: what a TensorRT engine is built for.
+_SHAPE_INPUTS: dict[str, tuple[int, ...]] = {
+    "AffineGrid": (1,),
+    "CenterCropPad": (1,),
+    "Col2Im": (1, 2),
+    "ConstantOfShape": (0,),
+    "CumProd": (1,),
+    "CumSum": (1,),
+    "DFT": (1, 2),
+    "Expand": (1,),
+    "MaxUnpool": (2,),
+    "NonMaxSuppression": (2,),
+    "OneHot": (1,),
+    "Pad": (1, 3),
+    "Range": (0, 1, 2),
+    "Reshape": (1,),
+    "Resize": (1, 2, 3),
+    "STFT": (1, 3),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
+    "SplitToSequence": (1,),
+    "Squeeze": (1,),
+    "Tile": (1,),
+    "TopK": (1,),
+    "Trilu": (1,),
+    "Unsqueeze": (1,),
+    "Upsample": (1,),
+}
+
+
+def with_shape_inputs(case: NodeCase) -> NodeCase:
+    """The case as engines are built for it: shape inputs have its own values, and all shapes are its own."""
+    named = {
+        name
+        for node in case.model.graph.node
+        for index in (1,) * node.op_type.startswith("Reduce") + _SHAPE_INPUTS.get(node.op_type, ())
+        for name in node.input[index : index + 1]
+    }
+    model = ModelProto()
+    model.CopyFrom(case.model)
+    kept, inputs = [], []
+    for entry, value in zip(case.model.graph.input, case.inputs, strict=True):
+        if entry.name in named:
+            model.graph.initializer.append(numpy_helper.from_array(value, entry.name))
+            continue
+        kept.append(entry)
+        inputs.append(value)
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    made = replace(case, model=model, inputs=tuple(inputs))
+    shapes = compile_shapes(made)
+    for entry in model.graph.input:
+        if entry.name in shapes:
+            del entry.type.tensor_type.shape.dim[:]
+            for size in shapes[entry.name]:
+                entry.type.tensor_type.shape.dim.add(dim_value=size)
+    return made

@@ -1,0 +1,58 @@
+"""Shapes that depend on data: no engine is built on them, and the Plan says why."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+import mlirtrt_nb as mt
+
+F32, I64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def model(nodes, inputs, outputs, constants=None):
+    """A model of float32 inputs, or of int64 scalars where the shape is None."""
+    ins = [
+        helper.make_tensor_value_info(name, I64 if shape is None else F32, shape or [])
+        for name, shape in inputs.items()
+    ]
+    outs = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs.items()]
+    weights = [numpy_helper.from_array(array, name) for name, array in (constants or {}).items()]
+    return helper.make_model(
+        helper.make_graph(nodes, "g", ins, outs, weights), opset_imports=[helper.make_opsetid("", 17)]
+    )
+
+
+def test_what_reads_a_shape_made_from_data_goes_to_the_host():
+    """The Relu behind a Compress, whose count is that of the true ones, is not built; the Relu before it is."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Cast", ["a"], ["wanted"], to=TensorProto.BOOL),
+        helper.make_node("Compress", ["a", "wanted"], ["b"], axis=0),
+        helper.make_node("Exp", ["b"], ["y"], name="after"),
+    ]
+    plan = mt.compile(model(nodes, {"x": [6]}, {"y": F32}), target=["cpu", "sm89"], cache=False)
+    rows = plan.fallbacks.set_index("op")
+    assert rows.loc["tensorrt.unary", "location"] == "after"
+    reason = "its shape depends on the data that onnx.compress reads"
+    assert rows.loc["tensorrt.unary", "reason"].endswith(f"whose shape has no known range: {reason}")
+    assert "sm89" in set(plan.engines.target)
+    x = np.array([-1, 2, 0, 3, -4, 5], np.float32)
+    np.testing.assert_allclose(plan.session("cpu")(x), np.exp([2, 3, 5]), rtol=1e-6)
+
+
+def test_a_length_given_as_a_number_is_no_range():
+    """A Range whose end is an input has a length that zeros and ones do not tell."""
+    nodes = [
+        helper.make_node("Mul", ["n", "n"], ["squared"]),
+        helper.make_node("Trilu", ["x", "k"], ["lower"], upper=0),
+        helper.make_node("ReduceSum", ["lower"], ["total"], keepdims=0),
+        helper.make_node("Range", ["zero", "squared", "one"], ["r"]),
+        helper.make_node("Cast", ["r"], ["f"], to=F32),
+        helper.make_node("Add", ["f", "total"], ["y"]),
+    ]
+    constants = {"zero": np.array(0), "one": np.array(1)}
+    built = model(nodes, {"x": [3, 3], "n": None, "k": None}, {"y": F32}, constants)
+    plan = mt.compile(built, target=["cpu", "sm89"], cache=False)
+    feeds = {"x": np.ones((3, 3), np.float32), "n": np.array(3), "k": np.array(0)}
+    np.testing.assert_array_equal(plan.session("cpu").run(feeds)["y"], np.arange(9, dtype=np.float32) + 6)
