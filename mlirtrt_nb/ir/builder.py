@@ -67,7 +67,8 @@ def create(
     attrs: dict[str, ir.Attribute] = {}
     for key, value in (attributes or {}).items():
         declared = op.attr(key)
-        if value is None or (declared is not None and declared.default is not None and value == declared.default):
+        is_default = declared is not None and declared.default is not None and value == declared.default
+        if value is None or is_default:
             continue
         attrs[key] = from_python(op.dialect, declared, value) if declared else value
     flat = [value for group in groups for value in group]
@@ -78,9 +79,7 @@ def create(
     if needs_segments(op.results):
         fixed = len(op.results) - 1
         attrs[_RESULT_SIZES] = _segments(op.results, [1] * fixed + [len(results) - fixed])
-    return ir.Operation.create(
-        name, list(results), flat, attrs, regions=len(op.regions), loc=loc, ip=ip
-    )
+    return ir.Operation.create(name, list(results), flat, attrs, regions=len(op.regions), loc=loc, ip=ip)
 
 
 def _as_group(value: ir.Value | Sequence[ir.Value] | None) -> list[ir.Value]:
@@ -159,7 +158,7 @@ class Op:
 
     def raw(self, name: str) -> ir.Attribute | None:
         """The MLIR attribute itself, or None."""
-        return self._attrs[name] if name in self._attrs else None
+        return self._attrs[name] if name in self._attrs else None  # noqa: SIM401  (MLIR's map has no get)
 
     def attr(self, name: str) -> Any:
         found = self.raw(name)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 import pytest
 from torch_mlir import ir
 from torch_mlir.dialects import func
-from .trt_cases import tensor
 
 from mlirtrt_nb.engine.base import BuildRequest, Engine
 from mlirtrt_nb.engine.tensorrt import TensorRtBuilder
 from mlirtrt_nb.errors import EngineBuildError
 from mlirtrt_nb.ir.builder import create
 from mlirtrt_nb.ir.context import new_context
+
+from .trt_cases import tensor
 
 Values = Sequence[ir.Value]
 

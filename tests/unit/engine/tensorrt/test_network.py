@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from torch_mlir import ir
 from torch_mlir.dialects import func
-from .trt_cases import Case, build_case, build_cases, tensor
 
 from mlirtrt_nb.engine.base import BuildRequest, Engine
 from mlirtrt_nb.engine.tensorrt import TensorRtBuilder
@@ -18,6 +17,8 @@ from mlirtrt_nb.errors import EngineBuildError, ShapeError, TargetError
 from mlirtrt_nb.ir.builder import create
 from mlirtrt_nb.ir.constants import attribute_of
 from mlirtrt_nb.ir.context import new_context
+
+from .trt_cases import Case, build_case, build_cases, tensor
 
 Values = Sequence[ir.Value]
 RELU = {"activationType": "kRELU"}

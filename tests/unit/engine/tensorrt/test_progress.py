@@ -8,13 +8,14 @@ import time
 
 import pytest
 from torch_mlir import ir
-from .trt_cases import CASES, build_case, function_of
 
 from mlirtrt_nb.engine.base import BuildRequest
 from mlirtrt_nb.engine.tensorrt import TensorRtBuilder
 from mlirtrt_nb.engine.tensorrt.progress import BuildMonitor, run_watched
 from mlirtrt_nb.errors import Cancelled
 from mlirtrt_nb.ir.context import new_context
+
+from .trt_cases import CASES, build_case, function_of
 
 
 def _build(progress):  # type: ignore[no-untyped-def]

@@ -23,9 +23,8 @@ def graphs(draw):
 
 def is_acyclic(clusters, producers):
     """Whether the condensed graph has an order, found independently by repeated removal of sources."""
-    edges = {
-        (clusters[p], clusters[n]) for n, sources in enumerate(producers) for p in sources if clusters[p] != clusters[n]
-    }
+    pairs = {(clusters[p], clusters[n]) for n, sources in enumerate(producers) for p in sources}
+    edges = {(a, b) for a, b in pairs if a != b}
     left = set(clusters)
     while left:
         free = {c for c in left if not any(b == c and a in left for a, b in edges)}
