@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from .convolution import pads_of, with_height
+from .dilated_pooling import DilatedWindow, average, maximum
 from .emitter import Emitter
 from .node import Node, Refused, converter, element, rank_of, shape_of
 
@@ -85,10 +86,9 @@ class _Pool:
         self.window: list[int] = list(window)
         self.spatial = len(self.window)
         self.stride: list[int] = list(node.attr("strides") or [1] * self.spatial)
-        dilation = list(node.attr("dilations") or [1] * self.spatial)
-        if any(d != 1 for d in dilation):
-            raise Refused(f"dilations {dilation}; TensorRT's pooling has none")
-        self.before, self.after = pads_of(node, self.window, self.stride, dilation)
+        self.dilation: list[int] = list(node.attr("dilations") or [1] * self.spatial)
+        self.reach = [d * (k - 1) + 1 for k, d in zip(self.window, self.dilation, strict=True)]
+        self.before, self.after = pads_of(node, self.window, self.stride, self.dilation)
         self.extra = self._ceil_padding() if node.attr("ceil_mode") else [0] * self.spatial
 
     def _ceil_padding(self) -> list[int]:
@@ -100,7 +100,7 @@ class _Pool:
         given = self.node.declared(self.spatial + 2)[2:]
         found = []
         for axis, size in enumerate(sizes):
-            k, s, b, a = self.window[axis], self.stride[axis], self.before[axis], self.after[axis]
+            k, s, b, a = self.reach[axis], self.stride[axis], self.before[axis], self.after[axis]
             if s == 1:
                 found.append(0)
             elif size is None:
@@ -124,7 +124,18 @@ class _Pool:
         """All padding at the end of each spatial dimension."""
         return [a + e for a, e in zip(self.after, self.extra, strict=True)]
 
+    def sizes(self, x: ir.Value) -> list[int | None]:
+        """The spatial sizes of the result."""
+        found: list[int | None] = []
+        ends = self.ends()
+        for axis, size in enumerate(shape_of(x)[2:]):
+            whole = None if size is None else size + self.before[axis] + ends[axis] - self.reach[axis]
+            found.append(None if whole is None else whole // self.stride[axis] + 1)
+        return found
+
     def layer(self, emit: Emitter, x: ir.Value, kind: str, excludes: bool | None) -> ir.Value:
+        if any(d != 1 for d in self.dilation):
+            return self._spelled_out(emit, x, kind, bool(excludes))
         flat = self.spatial == 1
         attributes = {
             "windowSize": self._padded(self.window, 1),
@@ -134,14 +145,22 @@ class _Pool:
             "poolingType": kind,
             "averageCountExcludesPadding": excludes,
         }
-        dims: list[int | None] = [*shape_of(x)[:2], *([1] if flat else [])]
-        ends = self.ends()
-        for axis, size in enumerate(shape_of(x)[2:]):
-            whole = None if size is None else size + self.before[axis] + ends[axis] - self.window[axis]
-            dims.append(None if whole is None else whole // self.stride[axis] + 1)
+        dims = [*shape_of(x)[:2], *([1] if flat else []), *self.sizes(x)]
         result = emit.type(dims, element(x))
         made = emit.op("pooling", [with_height(emit, x) if flat else x], attributes, result)
         return emit.squeeze(made, [2]) if flat else made
+
+    def _spelled_out(self, emit: Emitter, x: ir.Value, kind: str, excludes: bool) -> ir.Value:
+        counts = self.sizes(x)
+        if None in counts:
+            raise Refused("dilated pooling over a dynamic dimension")
+        window = DilatedWindow(
+            self.window, self.stride, self.dilation, self.before, self.ends(), [c or 0 for c in counts]
+        )
+        if kind == "kMAX":
+            return maximum(emit, x, window)
+        none = [0] * self.spatial
+        return average(emit, x, window, (none, none) if excludes else (self.before, self.after))
 
     def _padded(self, values: Sequence[int], neutral: int) -> list[int]:
         return [neutral, *values] if self.spatial == 1 else list(values)

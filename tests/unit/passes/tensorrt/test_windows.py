@@ -158,6 +158,24 @@ def test_pooling_of_any_size():
     assert counts == {"pooling": 1}
 
 
+@pytest.mark.parametrize("name", ["MaxPool", "AveragePool"])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"kernel_shape": [2, 3], "dilations": [2, 2]},
+        {"kernel_shape": [3, 3], "dilations": [2, 1], "strides": [2, 2], "pads": [1, 1, 2, 0]},
+        {"kernel_shape": [2, 2], "dilations": [2, 2], "strides": [2, 2], "ceil_mode": 1},
+        {"kernel_shape": [3, 3], "dilations": [2, 2], "pads": [2, 2, 2, 2], "count_include_pad": 1},
+    ],
+)
+def test_windows_with_gaps(name, attributes):
+    """Dilated pooling is spelled out in slices."""
+    if name == "MaxPool":
+        attributes = {key: value for key, value in attributes.items() if key != "count_include_pad"}
+    counts = check(pool(name, (1, 2, 9, 8), attributes, opset=19), {"x": normal(1, 2, 9, 8)})
+    assert "pooling" not in counts
+
+
 @pytest.mark.parametrize("name", ["GlobalAveragePool", "GlobalMaxPool"])
 def test_global_pooling(name):
     """Pooling over the whole map, of any size, is a reduction."""
@@ -180,7 +198,7 @@ def test_lp_pooling():
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ({"kernel_shape": [2, 2], "dilations": [2, 2]}, "dilations"),
+        ({"kernel_shape": [9, 9], "dilations": [2, 2], "pads": [5] * 4}, "windows of 81 elements"),
         ({"kernel_shape": [2, 2], "pads": [1, 1, 2, 2]}, "padding as large as the pooling window"),
     ],
 )
