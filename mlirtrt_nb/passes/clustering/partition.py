@@ -106,9 +106,7 @@ def _condense(union: _UnionFind, producers: Sequence[Iterable[int]]) -> dict[int
     return graph
 
 
-def _pairs(
-    members: list[int], graph: dict[int, set[int]], independent: bool
-) -> Iterable[tuple[int, int]]:
+def _pairs(members: list[int], graph: dict[int, set[int]], independent: bool) -> Iterable[tuple[int, int]]:
     neighbours = [(a, b) for a in members for b in members if b in graph[a]]
     yield from neighbours
     if independent:
@@ -155,7 +153,6 @@ def topological_order(clusters: Sequence[int], producers: Sequence[Iterable[int]
             if a != b and b not in readers.setdefault(a, set()):
                 readers[a].add(b)
                 waiting[b] += 1
-
 
     first_node: dict[int, int] = {}
     for node, cluster in enumerate(clusters):

@@ -100,9 +100,7 @@ def _call(
         return func.CallOp(results, ir.FlatSymbolRefAttr.get(name), inputs).operation
 
 
-def _name_boundary(
-    made: ir.OpView, inputs: list[ir.Value], results: list[ir.Value], caller: ir.OpView
-) -> None:
+def _name_boundary(made: ir.OpView, inputs: list[ir.Value], results: list[ir.Value], caller: ir.OpView) -> None:
     """Carry names across: an argument or result that is the caller's own keeps its attributes there."""
     name = made.name.value
     arguments = {value: n for n, value in enumerate(caller.arguments)}
