@@ -28,7 +28,7 @@ def read_generic(reader: Emitter, parsed: Parsed) -> None:
     """Read what follows the quoted name."""
     text, start = reader.bracketed("(", "'(' and the operands")
     values = values_of(text[1:-1].strip()) if "%" in text else []
-    parsed.flat = values
+    parsed.flat, parsed.generic = values, True
     if reader.sees(r"\["):
         parsed.successors = reader.bracketed("[", "successors")[0]
     given = _properties(reader, parsed) if reader.accept(r"<(?=\{)") else ""

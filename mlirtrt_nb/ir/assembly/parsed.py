@@ -33,6 +33,7 @@ class Parsed:
         regions: how many regions have been written.
         written_to: the offset up to which line breaks have been written.
         successors: `[^block, ...]` of the generic form, or "".
+        generic: whether the op is in generic form.
         flat: all operands, while it is not known which is which.
     """
 
@@ -40,6 +41,7 @@ class Parsed:
         "arguments",
         "attributes",
         "flat",
+        "generic",
         "operand_types",
         "operands",
         "position",
@@ -60,6 +62,7 @@ class Parsed:
         self.arguments: list[Argument] | None = None
         self.regions = 0
         self.successors = ""
+        self.generic = False
         self.flat: list[str] | None = None
 
     @property

@@ -14,15 +14,13 @@ from ..context import definitions
 from ..hints import nearest
 from ..symbols import ENGINES_MARK
 from .attributes import Problem, clean, to_generic, unclosed
-from .emit import Emitter
 from .generic_form import read_generic
-from .groups import joined
 from .meanings import Meanings
-from .names import NamedArgument, arguments_at, function_arguments, region_op_end, simple_op_end
+from .names import arguments_at, function_arguments
 from .parsed import Parsed
 from .syntax import dialect_names, shown_names, syntax_of
-from .templates import Template, Templates, has_stand_in
-from .tokens import BLANK, IDENT, STRING, VALUE, Unbalanced, deep_end, skip_blank
+from .tokens import BLANK, IDENT, STRING, Unbalanced, deep_end, skip_blank
+from .whole_lines import LineReader
 
 __all__ = ["Translator"]
 
@@ -42,50 +40,23 @@ def _stops(dialects: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-@cache
-def _whole_line(dialects: tuple[str, ...]) -> re.Pattern[str]:
-    """A line that begins with one of the package's ops and has nothing on the next: results, name, the rest."""
-    results = rf"(?:({VALUE}(?::\d++)?+(?:, {VALUE}(?::\d++)?+)*+) = )?+"
-    following = r'\s*\Z|\n[ \t]*+(?:[}^"/\n]|(?!loc\()[A-Za-z_]|%[^\n=]*+=)'
-    return re.compile(
-        rf"\n[ \t]*+{results}(\"?(?:{'|'.join(dialects)})\.{IDENT}\"?)([^\n]*+)(?={following})", re.ASCII
-    )
-
-
-@cache
-def _own_op(dialects: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<![#!@.\w])(?:{'|'.join(dialects)})\.\w(?!.*=)")
-
-
-def _name_end(text: str) -> int:
-    match = _DOTTED.match(text)
-    return match.end() if match else 0
-
-
-_DOTTED = re.compile(rf"{IDENT}", re.ASCII)
 _NEXT = re.compile(rf"{BLANK}(.?)(.?)", re.DOTALL)
 
 
-class Translator(Emitter):
+class Translator(LineReader):
     """Translates one text.
 
     After `translate()`, beside what `Emitter` has: `problems` says what is wrong with the user's text,
-    `trailer` is the text of the file's resources, `guessed` whether names of other dialects' ops were kept.
+    `trailer` is the text of the file's resources.
     """
 
     def __init__(
         self, text: str, filename: str, *, names: bool = True, meanings: Meanings | None = None
     ) -> None:
-        super().__init__(text, filename, meanings)
+        super().__init__(text, filename, names=names, meanings=meanings)
         self.problems: list[Problem] = []
-        self.guessed = False
         self.trailer = ""
-        self._names = names
         self._hoisted: list[tuple[str, int]] = []
-        # Where a named op's last `}` stands -> the op's end, and its location.
-        self._endings: dict[int, tuple[int, str]] = {}
-        self._dialects = dialect_names()
-        self._templates = Templates(self._template)
 
     def translate(self) -> None:
         """Translate the whole text."""
@@ -100,7 +71,7 @@ class Translator(Emitter):
 
     def _block(self, opened: int | None, *, bare_yield: bool) -> None:
         """Translate up to the `}` that closes the region opened at `opened`, or to the end of the text."""
-        search = _stops(self._dialects).search
+        search = _stops(dialect_names()).search
         text, copied = self.text, self._own_lines()
         braces: list[int] = []
         match = search(text, copied)
@@ -187,57 +158,6 @@ class Translator(Emitter):
         elif kind == "named":
             self._named(match.group(), start, end)
 
-    def _arguments(self, arguments: list[NamedArgument], start: int, end: int) -> None:
-        """Arguments of a function or block: note their types, keep their names."""
-        for argument in arguments:
-            self.known[argument.name] = to_generic(clean(argument.type), argument.start)
-        position = start
-        for argument in arguments if self._names else ():
-            place = "" if argument.located else self.named_place(argument.name, argument.start)
-            if place:
-                self._pass_on(position, argument.end)
-                self.write(place, argument.end, argument.end)
-                position = argument.end
-        if position == start:
-            self._pass_on(start, end)
-            position = end
-        self.position = position
-
-    def _pass_on(self, start: int, end: int) -> None:
-        """Copy, with the package's attributes in MLIR's form."""
-        text = self.text[start:end]
-        generic = to_generic(text, start)
-        if generic is text or generic == text:
-            self.copy(start, end)
-        else:
-            self.write(generic, start, end)
-
-    def _named(self, results: str, start: int, end: int) -> None:
-        """An op of another dialect whose result has a name."""
-        names = [name.partition(":")[0].strip() for name in results[: results.index("=")].split(",")]
-        place = f" loc({self.place(end, joined(names))})"
-        stop = simple_op_end(self.text, end) if self._names else None
-        if stop is not None and not _own_op(self._dialects).search(self.text, end, stop):
-            self.guessed = True
-            self._pass_on(start, stop)
-            self.write(place, stop, stop)
-            self.position = stop
-            return
-        regions = region_op_end(self.text, end) if self._names else None
-        if regions is not None:
-            self.guessed = True
-            self._endings[regions[0]] = (regions[1], place)
-        self._pass_on(start, end)
-        self.position = end
-
-    def _end_named(self, copied: int, close: int) -> int:
-        """Write a location behind an op with regions, whose last `}` is at `close`; gives the op's end."""
-        end, place = self._endings.pop(close)
-        self.copy(copied, close + 1)
-        self._pass_on(close + 1, end)
-        self.write(place, end, end)
-        return end
-
     def _attribute(self, start: int) -> None:
         """`#dialect.name<...>` of the package, or an elided weight, in text that is otherwise copied."""
         self.position = end = deep_end(self.text, start, typed=self.text[start] == "d")
@@ -273,6 +193,8 @@ class Translator(Emitter):
         parsed = Parsed(syntax, start)
         if generic:
             read_generic(self, parsed)
+            if name == ENGINES_MARK:
+                parsed.attributes[ENGINES_MARK] = None
         else:
             syntax.read(self, parsed)
         self._finish(parsed)
@@ -283,7 +205,7 @@ class Translator(Emitter):
         if self.text[start : start + 1] != "{":
             raise Problem(f"expected '{{' and the region {parsed.syntax.op.regions[index].name}", start)
         opening = self._opening(parsed) if parsed.regions == 0 else ", "
-        label = self._entry_label(parsed, start) if parsed.flat is None else ""
+        label = "" if parsed.generic else self._entry_label(parsed, start)
         self.write(f"{opening}{self.breaks(parsed.written_to, start)}{{{label}", start, start + 1)
         self.position = start + 1
         self._block(start, bare_yield=parsed.syntax.op.dialect == "plan")
@@ -293,16 +215,17 @@ class Translator(Emitter):
 
     @staticmethod
     def _is_engines_module(parsed: Parsed) -> bool:
-        """Whether the op is `tensorrt.module`, which is a marked builtin.module to MLIR."""
-        return parsed.syntax.name == ENGINES_MARK
+        """Whether the op is `tensorrt.module` in its own syntax. To MLIR it is a marked builtin.module."""
+        return parsed.syntax.name == ENGINES_MARK and not parsed.generic
 
     def _opening(self, parsed: Parsed) -> str:
         """What stands before an op's first region."""
         if not self._is_engines_module(parsed):
-            return f'"{parsed.syntax.name}"({", ".join(parsed.values)}){parsed.successors} ('
-        name = parsed.attributes.pop("sym_name", None)
+            name = "builtin.module" if parsed.syntax.name == ENGINES_MARK else parsed.syntax.name
+            return f'"{name}"({", ".join(parsed.values)}){parsed.successors} ('
+        symbol = parsed.attributes.pop("sym_name", None)
         parsed.attributes[ENGINES_MARK] = None
-        return f"builtin.module {'@' + name if name else ''} attributes{self.attributes(parsed)} "
+        return f"builtin.module {'@' + symbol if symbol else ''} attributes{self.attributes(parsed)} "
 
     def _entry_label(self, parsed: Parsed, start: int) -> str:
         """The label of a region's first block, where the syntax implies one."""
@@ -335,65 +258,15 @@ class Translator(Emitter):
         self.remember(names, results)
         self.write(text + location + self.breaks(parsed.written_to, end), start, end)
 
-    # Lines that are one op each, which is most of a large module.
-
     def _own_lines(self) -> int:
         """Translate as many lines as there are with one op of the package and nothing else."""
-        match_line = _whole_line(self._dialects).match
-        lookup = self._templates.lookup
-        while match := match_line(self.text, self.position):
-            found = lookup(match.group(2) + match.group(3))
-            if found is not None:
-                self._from_template(match, *found)
-            elif match.group(2)[0] == '"' or self._is_op(match.group(2), *match.span(2)):
-                self.copy(self.position, match.start(2))
-                self._guarded("op" if match.group(2)[0] != '"' else "generic", match, 2)
-            else:
+        while line := self.whole_line():
+            if self.look_up(line):
+                continue
+            name = line.group(2)
+            generic = name[0] == '"'
+            if not generic and not self._is_op(name, *line.span(2)):
                 break
+            self.copy(self.position, line.start(2))
+            self._guarded("generic" if generic else "op", line, 2)
         return self.position
-
-    def _from_template(self, match: re.Match[str], template: Template, values: list[str]) -> None:
-        start, end = match.start(2), match.end()
-        self.out.copy(self.text, self.position, start)
-        results = match.group(1)
-        location = ""
-        if results is not None:
-            names = self._note_results(results, start, template.types)
-            if not results[1].isdigit():
-                location = self.line_location(names, match.start(), start)
-        self.out.write(template.fill(values) + location, start)
-        self.position = self._moved_from = end
-
-    def _note_results(self, results: str, start: int, types: list[str]) -> list[str]:
-        """Note the types of a line's results; gives their names."""
-        if "," not in results and ":" not in results:
-            if types:
-                self.known[results] = types[0]
-            return [results]
-        names = self.result_names(start)
-        self.remember(names, types)
-        return [name for name, _ in names]
-
-    def _template(self, text: str) -> Template | None:
-        """What a whole line becomes; None where it is not one op, or depends on more than its text."""
-        generic = text[0] == '"'
-        name = text[1 : text.index('"', 1)] if generic else text[: _name_end(text)]
-        syntax = syntax_of(name)
-        if syntax is None or ("{" in text and text.count("{") != text.count("}")) or "loc(" in text:
-            return None
-        line = Emitter(text, "", self.meanings)
-        line.position = len(name) + 2 * generic
-        parsed = Parsed(syntax, 0)
-        try:
-            if generic:
-                read_generic(line, parsed)
-            else:
-                syntax.read(line, parsed)
-            if parsed.regions or text[line.position :].strip():
-                return None
-            written, results = line.without_regions(parsed)
-        except (Problem, Unbalanced):
-            return None
-        if line.looked_up or (has_stand_in(text) and (line.inferred or syntax.array_defaults)):
-            return None
-        return Template(written, results)

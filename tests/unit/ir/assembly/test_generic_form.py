@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mlirtrt_nb.errors import ParseError
-from mlirtrt_nb.ir.assembly import parse_module
+from mlirtrt_nb.ir.assembly import parse_module, print_module
 
 Body = Callable[[str, str], str]
 
@@ -75,3 +75,13 @@ def test_wrong(op: str, message: str, context) -> None:
         parse_module(f"func.func @f(%x: tensor<4xf32>) {{\n  %0 = {op}\n  return\n}}", "cell", context)
     assert caught.value.span is not None
     assert caught.value.span.line == 2
+
+
+def test_engines_module(context) -> None:
+    """tensorrt.module in generic form, with its name before or behind its region."""
+    function = "func.func @f() { return }"
+    for text in (
+        f'"tensorrt.module"() <{{sym_name = "e"}}> ({{ {function} }}) : () -> ()',
+        f'"tensorrt.module"() ({{ {function} }}) {{sym_name = "e"}} : () -> ()',
+    ):
+        assert "tensorrt.module @e {" in print_module(parse_module(text, "cell", context))
