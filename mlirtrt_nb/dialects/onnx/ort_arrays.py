@@ -31,9 +31,10 @@ _SPECIAL = {
 def is_numpys(dtype: np.dtype) -> bool:
     """Whether a dtype is one of NumPy's numbers, whose arrays ONNX Runtime takes and gives as they are.
 
-    ml_dtypes are not, though one of them, float8_e5m2, is of the kind "f" too.
+    ml_dtypes are not, though one of them, float8_e5m2, is of the kind "f" too. An unpickled dtype is no
+    longer NumPy's own object (1), but neither is it a registered type (2).
     """
-    return dtype.kind in _NUMBERS and dtype.isbuiltin == 1
+    return dtype.kind in _NUMBERS and dtype.isbuiltin != 2
 
 
 def ort_value(array: np.ndarray) -> Any:

@@ -1,9 +1,10 @@
 """The progress bar, and the stop button."""
 
 import _thread
+import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -25,6 +26,14 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     sink = Drawn()
     monkeypatch.setattr(progress, "_Terminal", lambda title: sink)
     return sink
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Python's own handler, which a process started in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
