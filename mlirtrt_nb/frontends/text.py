@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 from torch_mlir import ir
+from torch_mlir.dialects.builtin import ModuleOp
 
 from ..errors import ParseError, SourceSpan
 from ..ir import dtypes
 from ..ir.assembly import parse_module
-from ..ir.assembly.attributes import elided_name
+from ..ir.assembly.attributes import ELIDED_PREFIX as ELIDED
 from ..ir.assembly.sourcemap import Lines
 from ..ir.assembly.tokens import BLANK, IDENT, STRING, TYPE, unquote
 from ..ir.context import new_context
@@ -39,29 +40,41 @@ def from_mlir(text: str, *, filename: str = "<cell>", name: str | None = None) -
     module = parse_module(text, filename, context)
     verify(module, text, filename)
     with context:
-        weights = _weights(text, filename)
+        weights = _weights(module, text, filename)
     return Program(module, weights, name=name or "program", source=filename, text_source=text)
 
 
-def _weights(text: str, filename: str) -> dict[str, np.ndarray]:
+def _weights(module: ModuleOp, text: str, filename: str) -> dict[str, np.ndarray]:
+    """The arrays of the handles in `module`: from the blobs in `text`, zeros for elided ones."""
     if "dense_resource" not in text:
         return {}
     blobs = _blobs(text)
     weights: dict[str, np.ndarray] = {}
-    for handle, kind, position in _handles(text):
-        tensor = ir.RankedTensorType(ir.Type.parse(kind))
-        if handle.startswith("__elided__"):
-            weights[elided_name(kind)] = _zeros(tensor)
+    for handle, tensor in _handles(module):
+        if handle.startswith(ELIDED):
+            weights[handle] = _zeros(tensor)
         elif handle in blobs:
-            weights[handle] = _array(handle, blobs[handle], tensor, text, filename, position)
+            weights[handle] = _array(handle, blobs[handle], tensor, text, filename)
     return weights
 
 
-def _handles(text: str) -> Iterator[tuple[str, str, int]]:
-    """Name, type and offset of every weight that the text mentions."""
-    for match in _HANDLE.finditer(text):
+def _handles(module: ModuleOp) -> Iterator[tuple[str, ir.RankedTensorType]]:
+    """Name and type of every weight in the module whose elements a weight can have."""
+    # As MLIR prints it: with every type written out.
+    printed = module.operation.get_asm(assume_verified=True)
+    for match in _HANDLE.finditer(printed):
         name, kind = match.groups()
-        yield unquote(name) if name[0] == '"' else name, kind, match.start()
+        tensor = ir.Type.parse(kind)
+        if isinstance(tensor, ir.RankedTensorType) and _has_dtype(tensor):
+            yield unquote(name) if name[0] == '"' else name, tensor
+
+
+def _has_dtype(tensor: ir.RankedTensorType) -> bool:
+    try:
+        dtypes.by_mlir(tensor.element_type)
+    except KeyError:
+        return False
+    return True
 
 
 def _blobs(text: str) -> dict[str, bytes]:
@@ -79,16 +92,14 @@ def _zeros(tensor: ir.RankedTensorType) -> np.ndarray:
     return np.broadcast_to(np.zeros((), dtypes.by_mlir(tensor.element_type).np), tensor.shape)
 
 
-def _array(
-    name: str, blob: bytes, tensor: ir.RankedTensorType, text: str, filename: str, position: int
-) -> np.ndarray:
+def _array(name: str, blob: bytes, tensor: ir.RankedTensorType, text: str, filename: str) -> np.ndarray:
     kind = dtypes.by_mlir(tensor.element_type)
     count = int(np.prod(tensor.shape, dtype=np.int64))
     if kind.bits < 8 and len(blob) == kind.nbytes(count):
-        return _unpacked(blob, count).astype(np.int8).astype(kind.np).reshape(tensor.shape)
+        return _unpacked(blob, count, kind).reshape(tensor.shape)
     if len(blob) != count * kind.np.itemsize:
         lines = Lines(text)
-        line, column = lines.locate(position)
+        line, column = lines.locate(max(text.find(f"dense_resource<{name}>"), 0))
         raise ParseError(
             f"resource {name} has {len(blob)} bytes; {tensor} needs {count * kind.np.itemsize}",
             span=SourceSpan(filename, line, column, lines.line(line)),
@@ -96,7 +107,11 @@ def _array(
     return np.frombuffer(blob, kind.np).reshape(tensor.shape)
 
 
-def _unpacked(blob: bytes, count: int) -> np.ndarray:
+def _unpacked(blob: bytes, count: int, kind: dtypes.DType) -> np.ndarray:
     """Values of 4 bits, two in a byte, the low half first."""
     packed = np.frombuffer(blob, np.uint8)
-    return np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count]
+    halves = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[:count]
+    if kind.mlir.startswith("f"):
+        return halves.view(kind.np)
+    signed = (halves.astype(np.int8) ^ 8) - 8
+    return (signed if kind.mlir.startswith("i") else halves).astype(kind.np)

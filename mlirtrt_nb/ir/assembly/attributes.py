@@ -16,7 +16,17 @@ from ..hints import nearest
 from ..opdef import EnumDef
 from .tokens import BLANK, BRACKETED, IDENT, KEY, STRING, TYPE, Unbalanced, balanced_end, skip_blank
 
-__all__ = ["Problem", "clean", "elided_name", "split_dict", "split_list", "to_custom", "to_generic", "unclosed"]
+__all__ = [
+    "ELIDED_PREFIX",
+    "Problem",
+    "clean",
+    "elided_name",
+    "split_dict",
+    "split_list",
+    "to_custom",
+    "to_generic",
+    "unclosed",
+]
 
 
 class Problem(Exception):
@@ -122,13 +132,14 @@ def _dialect_attribute() -> re.Pattern[str]:
     return re.compile(rf"#({names})\.({IDENT})(?:{BLANK}({BRACKETED}))?+|{STRING}", re.ASCII)
 
 
+ELIDED_PREFIX = "__elided__"
 # A weight that a printer left out, with its type, without which it could not be told from another.
 ELIDED = re.compile(rf"dense_resource<__elided__>{BLANK}:{BLANK}({TYPE})", re.ASCII)
 
 
 def elided_name(kind: str) -> str:
     """The handle of zeros of a type."""
-    return f"__elided__{kind}"
+    return f"{ELIDED_PREFIX}{kind}"
 
 
 def to_generic(text: str, position: int = 0) -> str:

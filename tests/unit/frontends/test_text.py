@@ -44,12 +44,28 @@ def test_resources_become_weights() -> None:
     assert "dialect_resources" not in program.text()
 
 
-@pytest.mark.parametrize("blob", ["F1", "010F"])
-def test_four_bit_weights(blob: str) -> None:
+@pytest.mark.parametrize(
+    ("element", "blob", "values"),
+    [("i4", "F1", [1, -1]), ("i4", "01FF", [1, -1]), ("ui4", "F1", [1, 15]), ("f4E2M1FN", "A2", [1, -1])],
+)
+def test_four_bit_weights(element: str, blob: str, values: list[float]) -> None:
     """Packed with the low half first, or a byte each."""
     trailer = f'{{-# dialect_resources: {{ builtin: {{ w: "0x04000000{blob}" }} }} #-}}'
-    program = from_mlir(FUNCTION.format(constant="dense_resource<w> : tensor<2xi4>", trailer=trailer))
-    np.testing.assert_array_equal(program.weights["w"].astype(np.int8), [1, -1])
+    op = f"%0 = plan.constant dense_resource<w> : tensor<2x{element}> -> memref<2xi8>"
+    text = f"func.func @f() {{\n  {op}\n  return\n}}"
+    program = from_mlir(f"{text}\n{trailer}")
+    np.testing.assert_array_equal(program.weights["w"].astype(np.float32), values)
+
+
+def test_aliases_in_the_types_of_weights() -> None:
+    """A weight's type may be an alias; weights of types without a NumPy form are left to MLIR."""
+    trailer = '{-# dialect_resources: { builtin: { w: "0x040000000000803F00000040", q: "0x0400000001" } } #-}'
+    text = FUNCTION.format(constant="dense_resource<w> : !t", trailer=trailer)
+    quantized = (
+        "  %q = plan.constant dense_resource<q> : tensor<1x!quant.uniform<i8:f32, 0.1>> -> memref<1xi8>\n  %1 ="
+    )
+    program = from_mlir("!t = tensor<2xf32>\n" + text.replace("  %1 =", quantized))
+    assert list(program.weights) == ["w"]
 
 
 def test_elided_weights_are_zeros() -> None:
