@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .engine.base import BuildRequest, Engine, Shapes
+from .engine.unknown_range import UnknownRange
 from .errors import EngineBuildError, TargetError
 from .passes.base import PassContext
 from .program import Program
@@ -31,7 +32,10 @@ class Refusal(Exception):
     """
 
     def __init__(
-        self, error: EngineBuildError, function: ir.OpView, locations: frozenset[str] | None = None
+        self,
+        error: EngineBuildError,
+        function: ir.OpView | ir.Operation,
+        locations: frozenset[str] | None = None,
     ) -> None:
         super().__init__(str(error))
         self.error = error
@@ -78,13 +82,17 @@ def build_engines(
 
 def _profiles(program: Program, context: PassContext) -> dict[str, FunctionProfiles]:
     """The ranges of every function's arguments. Refuses the ops that hang on one without a range."""
-    from .engine.shape_ranges import UnknownRange, assign_profiles
+    from .engine.shape_ranges import assign_profiles
 
     try:
         return assign_profiles(program, context.profiles)
     except UnknownRange as unknown:
-        error = EngineBuildError(f"it reads a tensor whose shape has no known range: {unknown.reason}")
-        raise Refusal(error, unknown.function, unknown.dependents) from None
+        raise _refusal_of(unknown) from unknown
+
+
+def _refusal_of(unknown: UnknownRange) -> Refusal:
+    error = EngineBuildError(unknown.what, hint=unknown.hint)
+    return Refusal(error, unknown.function, unknown.dependents)
 
 
 def _jobs(program: Program, targets: tuple[str, ...]) -> Iterator[_Job]:
@@ -125,6 +133,8 @@ def _build(
         engine = builder.build(request)
     except TargetError:
         raise
+    except UnknownRange as unknown:
+        raise _refusal_of(unknown) from unknown
     except EngineBuildError as error:
         if job.target != "cpu":
             raise Refusal(error, job.function) from error

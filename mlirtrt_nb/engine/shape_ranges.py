@@ -18,6 +18,7 @@ from ..errors import MlirTrtError, ShapeError
 from ..ir import dtypes
 from ..program import Program
 from .base import BuildRequest, Shapes
+from .unknown_range import UnknownRange
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -25,37 +26,11 @@ if TYPE_CHECKING:
     from ..dialects.onnx.export import ExportedModel
     from .onnxruntime.session import OrtEngine
 
-__all__ = ["FunctionProfiles", "UnknownRange", "assign_profiles"]
+__all__ = ["FunctionProfiles", "assign_profiles"]
 
 # profiles[k][i]: (min, opt, max) of argument i in the k-th profile, None where its shape is static.
 FunctionProfiles = tuple[tuple[Shapes | None, ...], ...]
 Shape = tuple[int, ...]
-
-
-class UnknownRange(Exception):
-    """A TensorRT function has arguments whose shapes have no known range.
-
-    `dependents` are the MLIR locations, as text, of the ops in `function` that hang on them.
-    """
-
-    def __init__(self, reason: str, function: ir.OpView, arguments: Sequence[int]) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.function = function
-        self.dependents = _dependents(function, arguments)
-
-
-def _dependents(function: ir.OpView, arguments: Sequence[int]) -> frozenset[str]:
-    from ..passes.clustering.values import captured_values
-
-    block = function.regions[0].blocks[0]
-    reached = {block.arguments[n] for n in arguments}
-    found = set()
-    for op in block.operations:
-        if reached.intersection(captured_values(op.operation)):
-            reached.update(op.operation.results)
-            found.add(str(op.operation.location))
-    return frozenset(found)
 
 
 def assign_profiles(program: Program, profiles: Sequence[Mapping[str, Shapes]]) -> dict[str, FunctionProfiles]:
@@ -118,7 +93,8 @@ class _Walk:
             return False
         reason = self.unknown[call.operands[which[0]]]
         if "::" in path:
-            raise UnknownRange(reason, function, which)
+            what = f"it reads a tensor whose shape has no known range: {reason}"
+            raise UnknownRange(what, function, which)
         self.unknown.update((result, reason) for result in call.results if not _is_static(result.type))
         return True
 

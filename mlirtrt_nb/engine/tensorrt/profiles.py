@@ -10,6 +10,7 @@ from torch_mlir import ir
 from ...dialects.tensorrt.profiles import ranges_of
 from ...errors import ShapeError
 from ..base import Binding, Shapes
+from ..unknown_range import UnknownRange
 
 __all__ = ["add_profiles", "name_dimensions"]
 
@@ -34,8 +35,15 @@ def add_profiles(
         return
     for ranges in list(requested) or _from_attributes(bindings, function):
         profile = builder.create_optimization_profile()
-        for tensor, binding, given in zip(tensors, bindings, ranges, strict=True):
-            _set(profile, tensor, binding, given)
+        for index, (tensor, given) in enumerate(zip(tensors, ranges, strict=True)):
+            if tensor.is_shape_tensor and given is None and -1 not in bindings[index].shape:
+                raise UnknownRange(
+                    f"the values of input {bindings[index].name!r} decide a shape and have no range",
+                    function,
+                    [index],
+                    hint="give its min, opt and max values (tensorrt.value_bounds)",
+                )
+            _set(profile, tensor, bindings[index], given)
         if config.add_optimization_profile(profile) < 0:
             raise ShapeError(
                 "TensorRT refuses the shape profile", hint="check min <= opt <= max for each input"
@@ -52,12 +60,7 @@ def _set(profile: Any, tensor: Any, binding: Binding, given: Shapes | None) -> N
             )
         _check(binding, given)
         profile.set_shape(binding.name, *given)
-    elif tensor.is_shape_tensor:
-        if given is None:
-            raise ShapeError(
-                f"the values of input {binding.name!r} decide a shape and have no range",
-                hint="give its min, opt and max values (tensorrt.value_bounds)",
-            )
+    elif tensor.is_shape_tensor and given is not None:
         _check_order(binding, given, "value")
         profile.set_shape_input(binding.name, *given)
 
