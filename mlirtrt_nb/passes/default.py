@@ -6,6 +6,7 @@ __all__ = ["default_names"]
 
 _INPUT = (
     "specialize-shapes",
+    "onnx-expand-functions",
     "onnx-eliminate-identity",
     "onnx-fold-constants",
     "fold-batch-norm",

@@ -14,8 +14,11 @@ from ...program import Program
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+    from torch_mlir.dialects import builtin
 
-__all__ = ["from_onnx"]
+    from .weights import TensorReader
+
+__all__ = ["from_onnx", "read_module"]
 
 _NAMED_STARTS = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "fetch it with `git lfs pull`"),
@@ -105,29 +108,43 @@ def _import(
     from torch_mlir import ir
 
     from ...ir.context import new_context
-    from .checks import check, normalise
     from .importer import Importer
-    from .infer import infer_types
-    from .weights import TensorReader
-    from .wire import strip
 
     _refuse_other_formats(buffer, source)
     try:
-        small, spans = strip(buffer)
-        model = normalise(_parse(small))
-        reader = TensorReader(buffer, spans, folder, real)
-        reader.adopt(model)
-        check(model)
-        inferred = infer_types(model)
+        model, reader = _checked(buffer, folder, real)
         weights: dict[str, np.ndarray] = {}
         with new_context(), ir.Location.unknown():
-            module = Importer(inferred, reader, weights).module()
+            module = Importer(model, reader, weights).module()
     except SourceError as error:
         error.where = error.where or source
         raise
     except UnicodeDecodeError:
         raise InvalidModelError("the ONNX model is damaged: a name in it is not text", where=source) from None
     return Program(module, weights, name=name or model.graph.name or "program", source=source)
+
+
+def read_module(model: ModelProto, weights: dict[str, np.ndarray]) -> builtin.ModuleOp:
+    """A model as a module of the current context, for passes. Large constants are put into `weights`."""
+    from .importer import Importer
+
+    checked, reader = _checked(memoryview(model.SerializeToString()), None, None)
+    return Importer(checked, reader, weights).module()
+
+
+def _checked(buffer: memoryview, folder: Path | None, real: Path | None) -> tuple[ModelProto, TensorReader]:
+    """The model without its weights and with all types that can be inferred, and what reads the weights."""
+    from .checks import check, normalise
+    from .infer import infer_types
+    from .weights import TensorReader
+    from .wire import strip
+
+    small, spans = strip(buffer)
+    model = normalise(_parse(small))
+    reader = TensorReader(buffer, spans, folder, real)
+    reader.adopt(model)
+    check(model)
+    return infer_types(model), reader
 
 
 def _parse(data: bytes) -> ModelProto:
