@@ -12,7 +12,7 @@ from importlib import import_module
 from .cases import SPINE
 
 NAMES = ("import_time", "assembly", "peak_memory", "cpu_latency", "engine_parity", "compile_time")
-# Only when asked for: it builds some thousand engines, which takes an hour.
+# Only when asked for: it builds some two thousand engines, which takes ten minutes.
 LONG = ("onnx_conformance",)
 ON_MODELS = {"cpu_latency", "engine_parity", "compile_time"}
 

@@ -103,11 +103,13 @@ def _in_child(chunk: Sequence[NodeCase], work: Callable[[NodeCase], dict[str, st
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        with os.fdopen(writing, "w") as out:
-            for case in chunk:
-                out.write(json.dumps(work(case)) + "\n")
-                out.flush()
-        os._exit(0)
+        try:
+            with os.fdopen(writing, "w") as out:
+                for case in chunk:
+                    out.write(json.dumps(work(case)) + "\n")
+                    out.flush()
+        finally:
+            os._exit(0)  # never into what the parent does next
     os.close(writing)
     with os.fdopen(reading) as lines:
         yield from lines
