@@ -220,7 +220,8 @@ class Plan:
 
     @property
     def fallbacks(self) -> pd.DataFrame:
-        """What TensorRT did not take: op, count, reason, location, backend."""
+        """What TensorRT did not take: op, count, reason, location, backend, cause (one of
+        `reports.remedies.CAUSES`), remedy (what to change)."""
         return self.report.fallbacks
 
     def timeline(self) -> pd.DataFrame:

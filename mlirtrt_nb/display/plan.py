@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["plan_card", "plan_text", "report_html", "report_text"]
 
 # Columns that fit beside each other; the DataFrames have more.
+_FALLBACK_COLUMNS = ("op", "count", "reason", "location", "backend", "remedy")
 _LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_bytes", "sources")
 
 
@@ -53,7 +54,7 @@ def _sections(plan: Plan) -> tuple[Section, ...]:
     fallbacks, memory, layers = plan.fallbacks, plan.memory, _built_layers(plan)
     sections = [Section("Engines", table_of(plan.engines))]
     if len(fallbacks):
-        sections.append(Section("Not taken by TensorRT", table_of(fallbacks)))
+        sections.append(Section("Not taken by TensorRT", table_of(fallbacks, columns=_FALLBACK_COLUMNS)))
     largest = memory.sort_values("bytes", ascending=False, na_position="last", kind="stable")
     sections.append(Section("Buffers, largest first", table_of(largest, limit=20, bar="bytes"), open=False))
     if len(layers):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from .remedies import explain
+
 if TYPE_CHECKING:
     from ..plan import Plan
     from ..runtime.schedule import Buffer, Schedule
@@ -54,7 +56,15 @@ _MEMORY = {
     "shape": "string",
     "dtype": "string",
 }
-_FALLBACKS = {"op": "string", "count": "Int64", "reason": "string", "location": "string", "backend": "string"}
+_FALLBACKS = {
+    "op": "string",
+    "count": "Int64",
+    "reason": "string",
+    "location": "string",
+    "backend": "string",
+    "cause": "string",
+    "remedy": "string",
+}
 _TIMELINE = {
     "device": "string",
     "step": "Int64",
@@ -93,9 +103,9 @@ class PlanReport:
 
     @cached_property
     def fallbacks(self) -> pd.DataFrame:
-        """What TensorRT did not take, most frequent first."""
+        """What TensorRT did not take, most frequent first: why, where it ran, and what to change."""
         rows = sorted(self._plan.fallback_rows, key=lambda row: -row.count)
-        return _frame(_FALLBACKS, (vars(row) for row in rows))
+        return _frame(_FALLBACKS, ({**vars(row), **vars(explain(row.reason))} for row in rows))
 
     @cached_property
     def timeline(self) -> pd.DataFrame:
