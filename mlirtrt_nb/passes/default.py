@@ -16,6 +16,7 @@ _TENSORRT = (
     "canonicalize",
     "cse",
     "broadcast-elimination",
+    "raise-attention",
     "transpose-reshape-elimination",
     "raise-activations",
     "raise-normalizations",

@@ -43,6 +43,8 @@ def _verify_attention(op: Op) -> None:
         reject(op, f"query is {query} and key is {key}; their last dimensions must be equal")
     if not shapes.compatible(key.shape[:-1], value.shape[:-1]):
         reject(op, f"key is {key} and value is {value}; all but their last dimensions must be equal")
+    if not (packed or packed_keys or shapes.compatible(query.shape[:1], key.shape[:1])):
+        reject(op, f"query is {query} and key is {key}; their batches must be equal")
     heads, shared = query.shape[-3 + packed], key.shape[-3 + packed_keys]
     if shapes.DYNAMIC not in (heads, shared) and (shared == 0 or heads % shared):
         reject(op, f"query {query} has {heads} heads, which the {shared} heads of key {key} do not divide")

@@ -7,8 +7,11 @@ from collections.abc import MutableMapping, Sequence
 import numpy as np
 from torch_mlir import ir
 
+from ...dialects.tensorrt.limits import refusal
+from ...errors import VerificationError
 from ...ir.attributes import to_python
 from ...ir.constants import value_of
+from ...ir.verifier import verify_op
 from ...program import Program
 from ..input.rewriting import fused, has_uses, only_user
 
@@ -17,6 +20,7 @@ __all__ = [
     "constant",
     "erase_unused",
     "fused",
+    "is_taken",
     "kind_of",
     "maker",
     "only_user",
@@ -92,6 +96,15 @@ def scalar(value: ir.Value, weights: MutableMapping[str, np.ndarray]) -> float |
         return None
     array = constant(value, weights)
     return None if array is None else float(array.reshape(()))
+
+
+def is_taken(operation: ir.Operation) -> bool:
+    """Whether an op that a pass made has this form: its rules hold and the builder does not refuse it."""
+    try:
+        verify_op(operation)
+    except VerificationError:
+        return False
+    return refusal(operation) is None
 
 
 def replace(operation: ir.Operation, value: ir.Value) -> None:

@@ -7,15 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
-from ...dialects.tensorrt.limits import refusal
-from ...errors import VerificationError
 from ...ir import dtypes
 from ...ir.builder import create
 from ...ir.constants import attribute_of
-from ...ir.verifier import verify_op
 from ...program import Program
 from ..base import Pass, PassContext, register
-from .matching import binary, fused, kind_of, maker, only_user, operations, other_operand, replace, scalar
+from .matching import (
+    binary,
+    fused,
+    is_taken,
+    kind_of,
+    maker,
+    only_user,
+    operations,
+    other_operand,
+    replace,
+    scalar,
+)
 
 __all__ = ["RaiseNormalizations"]
 
@@ -157,19 +165,10 @@ def _rewrite(program: Program, found: _Match) -> None:
         loc=location,
         ip=point,
     )
-    if _is_taken(made):
+    if is_taken(made):
         replace(root, made.results[0])
     else:
         made.erase()
-
-
-def _is_taken(operation: ir.Operation) -> bool:
-    """Whether the layer has this form: its rules hold and the builder does not refuse it."""
-    try:
-        verify_op(operation)
-    except VerificationError:
-        return False
-    return refusal(operation) is None
 
 
 def _zeros(program: Program, scale: ir.Value, location: ir.Location, point: ir.InsertionPoint) -> ir.Value:

@@ -45,6 +45,7 @@ def test_inference(name, operands, attrs, expected):
         ("attention", ["4x8x16xf16", K, V], {}, ["query is tensor<4x8x16xf16>", "rank 4"]),
         ("attention", [Q, "1x2x10x8xf16", V], {}, ["key is tensor<1x2x10x8xf16>", "last dimensions"]),
         ("attention", [Q, K, "1x2x9x16xf16"], {}, ["value is tensor<1x2x9x16xf16>"]),
+        ("attention", [Q, "2x2x10x16xf16", "2x2x10x16xf16"], {}, ["key is tensor<2x2x10x16xf16>", "batches"]),
         ("attention", [Q, "1x3x10x16xf16", "1x3x10x16xf16"], {}, ["4 heads", "3 heads"]),
         (
             "attention",
