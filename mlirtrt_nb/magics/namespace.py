@@ -6,11 +6,14 @@ import keyword
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
+from types import ModuleType
 from typing import Any
 
 from IPython.core.error import UsageError
 
 __all__ = ["Scope", "check_name"]
+
+_SHELLS = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
 
 
 class Scope:
@@ -29,7 +32,7 @@ class Scope:
         if text in names:
             return names[text]
         if text.isidentifier():
-            visible = [name for name in names if not name.startswith("_")]
+            visible = [name for name, value in names.items() if _users(name, value)]
             close = get_close_matches(text, visible, 1)
             meant = f"; did you mean {close[0]!r}?" if close else ""
             raise UsageError(f"no variable {text!r} to use as {what}{meant}")
@@ -50,6 +53,11 @@ class Scope:
         """Assign `value` to the user's variable `name`, if there is one."""
         if name:
             self._shell.push({name: value})
+
+
+def _users(name: str, value: Any) -> bool:
+    """Whether a name is one that the user made, rather than the shell (`open`, `quit`, `In`) or a module."""
+    return not (name.startswith("_") or name in _SHELLS or isinstance(value, ModuleType))
 
 
 def _like_path(text: str) -> bool:

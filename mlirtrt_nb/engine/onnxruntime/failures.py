@@ -11,14 +11,49 @@ __all__ = ["ASSERTION", "failure_of"]
 # The names of nodes that fail where an assertion does start like this; the message follows.
 ASSERTION = "assertion: "
 
+_LONGEST = 300
+
 _ASSERTION = re.compile(re.escape(ASSERTION) + r"(.*?)(?: #\d+)?' Status Message", re.DOTALL)
-_CODES = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
+_CODES = re.compile(r"\[ONNXRuntimeError\] : \d+ : \w+ : ")
+_NODE = re.compile(
+    r"(?:Non-zero status code returned while running|Exception during execution of) (?P<op>\w+) node\. "
+    r"Name:'(?P<name>.*?)(?: #\d+)?' Status Message: (?P<what>.*)",
+    re.DOTALL,
+)
+# Where in its sources a check stands, and which: noise for who has not written it.
+_PLACE = re.compile(r"^\S+\.(?:h|cc|cpp):\d+ (?:[^()]*\(\S[^()]*\)(?: const)? |\w+ )?")
+_CONDITION = re.compile(r"^.{1,200}? was false\. (?=\S)", re.DOTALL)
+_BUFFER = re.compile(
+    r"OrtValue provided for output '(?P<name>.*?)' of node .* has shape \{(?P<has>[\d,]*)\} but the computed "
+    r"output shape for this run is \{(?P<needs>[\d,]*)\}"
+)
 
 
 def failure_of(error: Exception, where: str) -> MlirTrtError:
-    """The error to raise for an exception of a run: an InputError for an assertion that does not hold."""
-    found = _ASSERTION.search(str(error))
+    """The error to raise for an exception of a run: an InputError for an assertion that does not hold, for a
+    bound buffer of the wrong shape, and for values that a node cannot compute with."""
+    text = str(error)
+    found = _ASSERTION.search(text)
     if found:
         return InputError(f"assertion failed: {found.group(1)}", where=where)
-    reason = " ".join(_CODES.sub("", str(error)).split())[:300]
-    return MlirTrtError(f"an engine failed while running: {reason}", where=where)
+    buffer = _BUFFER.search(text)
+    if buffer:
+        has, needs = (buffer[side].replace(",", "x") or "scalar" for side in ("has", "needs"))
+        return InputError(
+            f"the buffer bound to output {buffer['name']!r} has shape {has}, but this call gives {needs}",
+            where=where,
+            hint="bind a buffer of that shape, or none, and the session makes one",
+        )
+    node = _NODE.search(text)
+    if node:
+        return InputError(
+            f"{node['op']} cannot compute with these inputs: {_reason(node['what'])}",
+            where=f"node {node['name']!r}, {where}" if node["name"] else where,
+        )
+    return MlirTrtError(f"an engine failed while running: {_reason(text)}", where=where)
+
+
+def _reason(text: str) -> str:
+    plain = " ".join(_CODES.sub("", text).split())
+    short = _CONDITION.sub("", _PLACE.sub("", plain))
+    return (short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…").rstrip(".")

@@ -130,6 +130,7 @@ def test_report(shell: InteractiveShell, plan: mt.Plan) -> None:
         ("trt_run", "plan x y --device gpu", mt.OptionError, "auto, cpu or cuda"),
         ("trt_bench", "plan x y x", UsageError, "3 inputs given; there are 2: x, y"),
         ("trt_bench", "plan --duration -1", mt.OptionError, "duration_ms"),
+        ("trt_run", "ope", UsageError, "no variable 'ope' to use as a Plan$"),
         ("trt_report", "zzz", UsageError, "no variable 'zzz' to use as a Plan"),
     ],
 )
