@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import InvalidModelError, MlirTrtError, PlanFileError
-from .files import checked_path, refuse_special
+from .files import SharedMap, checked_path, refuse_special
 from .ir import dtypes
 
 __all__ = ["ENGINE", "PLAN", "PROGRAM", "Container", "Kind", "kind_of", "read", "write"]
@@ -189,7 +189,7 @@ def read(path: str | os.PathLike[str], kind: Kind, *, verify: bool = True) -> Co
     try:
         refuse_special(target)
         with open(target, "rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            mapped = SharedMap.of(file.fileno())
     except ValueError:
         raise kind.error(f"{target} is empty; expected a {kind.noun} file") from None
     except OSError as error:

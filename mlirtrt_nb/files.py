@@ -6,11 +6,29 @@ import errno
 import mmap
 import os
 import stat
+import weakref
 from pathlib import Path
 
 from .errors import MlirTrtError
 
-__all__ = ["checked_path", "map_file", "refuse_special"]
+__all__ = ["SharedMap", "checked_path", "map_file", "refuse_special"]
+
+
+class SharedMap(mmap.mmap):
+    """A read-only memory map of a whole file that can be handed to another process.
+
+    `descriptor` stays open for as long as the map lives, so the bytes are there even if the file is replaced.
+    """
+
+    descriptor: int
+
+    @classmethod
+    def of(cls, descriptor: int) -> SharedMap:
+        """Map the open file. The caller may close its descriptor. Raises OSError; ValueError if it is empty."""
+        made = cls(descriptor, 0, access=mmap.ACCESS_READ)
+        made.descriptor = os.dup(descriptor)
+        weakref.finalize(made, os.close, made.descriptor).atexit = False
+        return made
 
 
 def checked_path(path: str | os.PathLike[str], error: type[MlirTrtError]) -> Path:
@@ -47,4 +65,17 @@ def map_file(path: Path) -> memoryview:
     with open(path, "rb") as handle:
         if not os.fstat(handle.fileno()).st_size:
             return memoryview(b"")
-        return memoryview(mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ))
+        return memoryview(SharedMap.of(handle.fileno()))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` as UTF-8 so that the file appears whole or not at all. Raises MlirTrtError."""
+    target = checked_path(path, MlirTrtError)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        refuse_special(target)
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise MlirTrtError(f"cannot write {target}: {error.strerror or error}") from None

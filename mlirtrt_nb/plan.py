@@ -188,10 +188,7 @@ class Plan:
         return load(path, verify=verify)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from dataclasses import replace
-
-        engines = [replace(engine, blob=bytes(engine.blob)) for engine in self.engine_values]
-        state = (bytes(self.bytecode), self.schedules, engines, self.weights)
+        state = (bytes(self.bytecode), self.schedules, self.engine_values, self.weights)
         return Plan._restored, (*state, self.fallback_rows, self.metadata, self.name)
 
     # Reports -----------------------------------------------------------------------------------------------

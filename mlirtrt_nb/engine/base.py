@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from pickle import PickleBuffer
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
 import numpy as np
 
@@ -78,9 +79,15 @@ class Engine:
     weights: tuple[str, ...] = ()
     report: EngineReport = field(default_factory=EngineReport)
 
-    def __getstate__(self) -> dict[str, object]:
-        """For pickling, which a view of the builder's memory or of a file does not take."""
-        return {**self.__dict__, "blob": bytes(self.blob)}
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        """For pickling, which a view of the builder's memory or of a file does not take by itself."""
+        blob = memoryview(self.blob).toreadonly()
+        kept = PickleBuffer(blob) if int(protocol) >= 5 else bytes(blob)
+        return _restored, ({**self.__dict__, "blob": kept},)
+
+
+def _restored(fields: dict[str, Any]) -> Engine:
+    return Engine(**fields)
 
 
 @dataclass(frozen=True)
