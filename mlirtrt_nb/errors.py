@@ -88,7 +88,11 @@ class MlirTrtError(Exception):
         where: a location in words ("node 'conv1' (Conv)"), or None.
         hint: what to do about it, or None.
         span: the place in the user's text, or None; shown with a caret.
+
+    `partial_run` is the `PipelineRun` up to the step that raised, where a pipeline did.
     """
+
+    partial_run: object | None = None
 
     def __init__(
         self,

@@ -35,14 +35,24 @@ class Pass:
     name: as in pipelines and in its file's name (with `-` for `_`).
     phase: one of `PHASES`.
     Its fields are its options; its docstring is its help.
+    results: names of attributes that a run writes, and that so are no part of what the pass does.
     """
 
     name: ClassVar[str] = ""
     phase: ClassVar[str] = "input"
+    results: ClassVar[frozenset[str]] = frozenset()
 
     def apply(self, program: Program, context: PassContext) -> None:
         """Rewrite `program` in place. The pipeline has already made a private copy."""
         raise TypeError(f"{type(self).__name__} does not define apply")
+
+    def does_the_same_as(self, other: Pass) -> bool:
+        """Whether both are the same pass with equal options, so that a run of one serves for the other."""
+        return type(self) is type(other) and self._settings() == other._settings()
+
+    def _settings(self) -> dict[str, Any]:
+        given = {name: value for name, value in vars(self).items() if name not in self.results}
+        return {"name": self.name, **given}
 
 
 _REGISTRY: dict[str, type[Pass]] = {}

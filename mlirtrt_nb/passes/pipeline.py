@@ -130,15 +130,24 @@ class Pipeline:
         return same[-1] if same else first
 
     def run(
-        self, program: Program, context: PassContext | None = None, *, keep_snapshots: bool = True
+        self,
+        program: Program,
+        context: PassContext | None = None,
+        *,
+        keep_snapshots: bool = True,
+        reuse: PipelineRun | None = None,
     ) -> PipelineRun:
         """Run the enabled passes on a copy of `program`, which stays as it is.
 
-        Raises `PassError` naming the pass that failed; its `last_good` is the program before that pass.
+        `reuse` is an earlier run, with snapshots: the first steps that would come out the same are taken from
+        it. Passes that read what is no option of theirs (a global variable of a notebook) must not be reused.
+
+        Raises `PassError` naming the pass that failed; its `last_good` is the program before that pass, its
+        `partial_run` the steps that went well.
         """
         from .run import run_pipeline
 
-        return run_pipeline(self, program, context or PassContext(), keep_snapshots)
+        return run_pipeline(self, program, context or PassContext(), keep_snapshots, reuse)
 
 
 def make_pass(name: str, options: dict[str, Any] | None = None) -> Pass:

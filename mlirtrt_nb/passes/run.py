@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, MlirTrtError, PassError
 from ..program import Program
-from .base import PassContext
+from .base import Pass, PassContext
+from .firing import Firing, recorded
+from .snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import os
+
     import pandas as pd
 
     from .pipeline import Entry, Pipeline
@@ -24,47 +30,41 @@ __all__ = ["PipelineRun", "Step", "run_pipeline"]
 class Step:
     """One pass that ran. `before` and `after` are programs whose IR is a snapshot; treat them as read-only.
 
-    `seconds` is wall time of the pass alone, without snapshot and verifier.
+    `seconds` is wall time of the pass alone, without snapshot and verifier. `ran` is the pass as it was then;
+    `fired` says which rewrite replaced what, for the passes that report it; `reused` is true where the step was
+    taken over from an earlier run.
     """
 
     name: str
     seconds: float
-    before: Program | None
-    after: Program | None
+    before: Snapshot | None
+    after: Snapshot | None
+    ran: Pass | None = None
+    fired: tuple[Firing, ...] = ()
+    reused: bool = False
 
     @cached_property
     def changed(self) -> bool:
-        """Whether the IR's text differs, locations aside. Needs snapshots."""
-        return self._text(self.before) != self._text(self.after)
+        """Whether the IR differs, locations aside. Needs snapshots."""
+        return not _kept(self.before).is_same(_kept(self.after))
 
     @cached_property
     def op_delta(self) -> dict[str, int]:
         """Op name -> change in count; ops whose count is the same are left out."""
-        before, after = _op_counts(self.before), _op_counts(self.after)
+        before, after = _kept(self.before).op_counts, _kept(self.after).op_counts
         delta = {name: after[name] - before[name] for name in sorted({*before, *after})}
         return {name: change for name, change in delta.items() if change}
 
-    def _text(self, program: Program | None) -> str:
-        return str(_kept(program).module)
+    @property
+    def fired_counts(self) -> dict[str, int]:
+        """Rule -> how often it fired, most frequent first; a pass of one rule goes by its own name."""
+        return dict(Counter(firing.rule or self.name for firing in self.fired).most_common())
 
 
-def _kept(program: Program | None) -> Program:
+def _kept(program: Snapshot | None) -> Snapshot:
     if program is None:
         raise MlirTrtError("this run kept no snapshots", hint="run the pipeline with keep_snapshots=True")
     return program
-
-
-def _op_counts(program: Program | None) -> Counter[str]:
-    from torch_mlir import ir
-
-    counts: Counter[str] = Counter()
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        counts[operation.name] += 1
-        return ir.WalkResult.ADVANCE
-
-    _kept(program).module.operation.walk(visit)
-    return counts
 
 
 @dataclass
@@ -74,6 +74,7 @@ class PipelineRun:
     program: Program
     pipeline: str
     steps: list[Step] = field(default_factory=list)
+    context: PassContext = field(default_factory=PassContext)
 
     @property
     def seconds(self) -> float:
@@ -81,59 +82,114 @@ class PipelineRun:
         return sum(step.seconds for step in self.steps)
 
     def diff(self, index: int) -> str:
-        """A unified diff of step `index`, in custom assembly; empty if it changed nothing."""
-        from difflib import unified_diff
+        """A unified diff of step `index`, in custom assembly; empty if it changed nothing. Values that were
+        only renumbered are no change, though each line is shown as it is."""
+        from ..ir.diff import unified_text
 
         step = self.steps[index]
-        before, after = _kept(step.before).text(), _kept(step.after).text()
-        lines = unified_diff(
-            before.splitlines(), after.splitlines(), f"before {step.name}", f"after {step.name}", lineterm=""
-        )
-        return "\n".join(lines)
+        before, after = _kept(step.before).shown_text, _kept(step.after).shown_text
+        return unified_text(before, after, f"before {step.name}", f"after {step.name}")
 
     @property
     def df(self) -> pd.DataFrame:
         """One row per step: pass, seconds, changed, ops_before, ops_after."""
         import pandas as pd
 
-        return pd.DataFrame([self._row(step) for step in self.steps], columns=_COLUMNS)
-
-    def _row(self, step: Step) -> tuple[Any, ...]:
-        before, after = _op_counts(step.before).total(), _op_counts(step.after).total()
-        return (step.name, step.seconds, step.changed, before, after)
+        return pd.DataFrame([_row(step) for step in self.steps], columns=_COLUMNS)
 
     def reproducer(self) -> str:
         """A shell command that runs the same pipeline on the same source."""
-        return f'python -m mlirtrt_nb opt {self.program.source} --passes "{self.pipeline}"'
+        from shlex import quote
+
+        return f"python -m mlirtrt_nb opt {quote(self.program.source)} --passes {quote(self.pipeline)}"
+
+    def to_html(self, path: str | os.PathLike[str], **settings: Any) -> None:
+        """Write the run as one HTML file that needs nothing else; see `display.run_page.run_page`."""
+        from ..display.run_page import run_page
+        from ..files import write_text
+
+        write_text(path, run_page(self, **settings))
 
 
 _COLUMNS = ["pass", "seconds", "changed", "ops_before", "ops_after"]
 
 
+def _row(step: Step) -> tuple[Any, ...]:
+    before, after = _kept(step.before).op_counts.total(), _kept(step.after).op_counts.total()
+    return (step.name, step.seconds, step.changed, before, after)
+
+
 def run_pipeline(
-    pipeline: Pipeline, program: Program, context: PassContext, keep_snapshots: bool
+    pipeline: Pipeline,
+    program: Program,
+    context: PassContext,
+    keep_snapshots: bool,
+    reuse: PipelineRun | None = None,
 ) -> PipelineRun:
     """Run the enabled entries in order on a copy of `program`; see `Pipeline.run`."""
-    current = program.clone()
-    run = PipelineRun(current, str(pipeline))
-    last_good = program
-    for entry in pipeline:
-        if not entry.enabled:
-            continue
-        seconds = _run_one(entry, current, context, last_good)
-        if keep_snapshots:
-            after = current.clone()
-            run.steps.append(Step(entry.name, seconds, last_good, after))
-            last_good = after
-        else:
-            run.steps.append(Step(entry.name, seconds, None, None))
+    entries = [entry for entry in pipeline if entry.enabled]
+    run = PipelineRun(program, str(pipeline), context=context)
+    if reuse is not None and keep_snapshots and reuse.context == context:
+        run.steps = _reusable(entries, program, reuse.steps)
+    try:
+        run.program = _run_rest(run, entries[len(run.steps) :], program, keep_snapshots)
+    except MlirTrtError as error:
+        run.program = _last(run, program)
+        error.partial_run = run
+        raise
     return run
 
 
-def _run_one(entry: Entry, program: Program, context: PassContext, last_good: Program) -> float:
+def _last(run: PipelineRun, program: Program) -> Program:
+    last = run.steps[-1].after if run.steps else None
+    return (last or program).clone()
+
+
+def _reusable(entries: Sequence[Entry], program: Program, steps: Sequence[Step]) -> list[Step]:
+    """The first steps of an earlier run that would come out the same on `program`."""
+    if not steps or steps[0].before is None or not steps[0].before.is_from(program):
+        return []
+    kept: list[Step] = []
+    for entry, step in zip(entries, steps, strict=False):
+        if step.ran is None or not step.ran.does_the_same_as(entry.pass_):
+            break
+        kept.append(_taken_over(step))
+    return kept
+
+
+def _taken_over(step: Step) -> Step:
+    taken = copy.copy(step)
+    taken.reused = True
+    return taken
+
+
+def _run_rest(run: PipelineRun, entries: Sequence[Entry], program: Program, keep: bool) -> Program:
+    """Run `entries` after the steps that `run` has already, and add a step for each."""
+    if not keep:
+        current = program.clone()
+        for entry in entries:
+            ran = copy.deepcopy(entry.pass_)
+            seconds, fired = _run_one(entry, current, run.context, program)
+            run.steps.append(Step(entry.name, seconds, None, None, ran, fired))
+        return current
+    last = _kept(run.steps[-1].after) if run.steps else Snapshot.of(program)
+    current = last.clone()
+    for entry in entries:
+        ran = copy.deepcopy(entry.pass_)
+        seconds, fired = _run_one(entry, current, run.context, last)
+        after = Snapshot.of(current)
+        run.steps.append(Step(entry.name, seconds, last, after, ran, fired))
+        last = after
+    return current
+
+
+def _run_one(
+    entry: Entry, program: Program, context: PassContext, last_good: Program
+) -> tuple[float, tuple[Firing, ...]]:
     start = time.perf_counter()
     try:
-        entry.pass_.apply(program, context)
+        with recorded() as fired:
+            entry.pass_.apply(program, context)
         seconds = time.perf_counter() - start
         _verify(program)
     except (Cancelled, KeyboardInterrupt):
@@ -152,7 +208,7 @@ def _run_one(entry: Entry, program: Program, context: PassContext, last_good: Pr
         )
         failure.last_good = last_good
         raise failure from error
-    return seconds
+    return seconds, tuple(fired)
 
 
 def _verify(program: Program) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OptionError, PassError, SourceSpan
 from ..program import Program
 from .base import PHASES, Pass, PassContext
+from .firing import report
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -66,6 +67,8 @@ def _line_of(error: BaseException) -> SourceSpan | None:
 class RewritePass(_UserPass):
     """Calls a function on every op of one kind. `fired` counts how often it replaced one in the last run."""
 
+    results = frozenset({"fired"})
+
     def __init__(self, function: Rewriter, op_name: str, name: str, phase: str) -> None:
         super().__init__(function, name, phase)
         self.op_name = op_name
@@ -110,6 +113,7 @@ class RewritePass(_UserPass):
                     where=self.source,
                 )
             old.replace_all_uses_with(new)
+        report(operation)
         operation.erase()
         self.fired += 1
 

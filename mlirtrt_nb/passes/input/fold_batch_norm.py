@@ -9,6 +9,7 @@ import numpy as np
 
 from ...program import Program
 from ..base import Pass, PassContext, option, register
+from ..firing import report
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -83,6 +84,8 @@ class _Folder:
             chain.append(following)
         if total is None or not self._apply(operation, total, channels):
             return
+        for folded in chain[1:]:
+            report(folded)
         operation.location = fused(*chain)
         last.results[0].replace_all_uses_with(operation.results[0])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...program import Program
 from ..base import Pass, PassContext, register
+from ..firing import report
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +54,7 @@ class _Eliminator:
             return
         source, result = operation.operands[0], operation.results[0]
         if check(self, operation) and _keeps_type(source.type, result.type):
+            report(operation)
             result.replace_all_uses_with(source)
 
     def known(self, operation: ir.Operation, index: int) -> np.ndarray | None:

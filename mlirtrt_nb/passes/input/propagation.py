@@ -20,6 +20,7 @@ from ...ir import dtypes
 from ...ir.builder import Op
 from ...ir.locations import sources_of
 from ...program import Program
+from ..firing import report
 from ..tensorrt.conversions.dims import Dims
 from .branches import demand_branch, joined_branches, take_branch
 from .rewriting import has_uses
@@ -231,6 +232,7 @@ class Sweep:
         name = next(iter(sources_of(operation.location)), "folded")
         with ir.InsertionPoint(operation):
             made = constant(array, self._weights, name, loc=operation.location)
+        report(operation)
         result.replace_all_uses_with(made)
         self.folded += 1
 

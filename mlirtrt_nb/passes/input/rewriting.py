@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from ...program import Program
+from ..firing import report
 
 __all__ = ["erase_dead", "functions", "fused", "has_uses", "only_user", "replace"]
 
@@ -37,6 +38,7 @@ def only_user(value: ir.Value) -> ir.Operation | None:
 
 def replace(operation: ir.Operation, values: list[ir.Value]) -> None:
     """Let readers of the op's first results read `values`. The op stays, dead."""
+    report(operation)
     for result, value in zip(operation.results, values, strict=False):
         result.replace_all_uses_with(value)
 

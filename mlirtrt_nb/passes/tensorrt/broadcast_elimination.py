@@ -8,6 +8,7 @@ from ...ir import shapes
 from ...ir.builder import Op, create
 from ...program import Program
 from ..base import Pass, PassContext, register
+from ..firing import report
 from .matching import erase_unused, operations
 
 __all__ = ["BroadcastElimination"]
@@ -42,6 +43,7 @@ def _eliminate(operation: ir.Operation) -> None:
         return
     with ir.InsertionPoint(operation), operation.location:
         value = _expanded(op, narrow)
+    report(operation)
     for user, number in free:
         user.operands[number] = value
     erase_unused(operation)

@@ -10,6 +10,7 @@ from torch_mlir import ir
 from ...ir.builder import Op
 from ...program import Program
 from ..base import Pass, PassContext, register
+from ..firing import report
 from .conversions.emitter import Emitter
 from .recurrent import expand
 
@@ -66,4 +67,5 @@ def _expand_in(root: ir.Operation, weights: MutableMapping[str, np.ndarray]) -> 
         for result, value in zip(operation.results, values, strict=True):
             if value is not None:
                 result.replace_all_uses_with(value)
+        report(operation)
         operation.erase()

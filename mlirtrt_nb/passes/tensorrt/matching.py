@@ -13,6 +13,7 @@ from ...ir.attributes import to_python
 from ...ir.constants import value_of
 from ...ir.verifier import verify_op
 from ...program import Program
+from ..firing import report
 from ..input.rewriting import fused, has_uses, only_user
 
 __all__ = [
@@ -107,13 +108,15 @@ def is_taken(operation: ir.Operation) -> bool:
     return refusal(operation) is None
 
 
-def replace(operation: ir.Operation, value: ir.Value) -> None:
-    """Let readers of the op's one result read `value`, and erase what nobody reads any more."""
-    replace_all(operation, [value])
+def replace(operation: ir.Operation, value: ir.Value, rule: str = "") -> None:
+    """Let readers of the op's one result read `value`, and erase what nobody reads any more. `rule` is what
+    did it, where a pass has several."""
+    replace_all(operation, [value], rule)
 
 
-def replace_all(operation: ir.Operation, values: Sequence[ir.Value]) -> None:
+def replace_all(operation: ir.Operation, values: Sequence[ir.Value], rule: str = "") -> None:
     """`replace` for each result."""
+    report(operation, rule)
     for result, value in zip(operation.results, values, strict=True):
         result.replace_all_uses_with(value)
     erase_unused(operation)

@@ -52,7 +52,7 @@ def _round(program: Program) -> bool:
         for operation in operations(program, *fold.mnemonics):
             value = fold.apply(operation, program.weights)
             if value is not None:
-                replace(operation, value)
+                replace(operation, value, fold.name)
                 changed = True
     return changed
 

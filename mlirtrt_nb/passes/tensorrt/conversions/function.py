@@ -10,6 +10,7 @@ from torch_mlir import ir
 from ....dialects.onnx.ops import is_constant, opset
 from ....dialects.onnx.schemas import identity
 from ....dialects.tensorrt.limits import refusal
+from ...firing import report
 from .dims import Dims
 from .emitter import Emitter
 from .node import CONVERTERS, Node, Refused
@@ -153,6 +154,8 @@ class _Function:
                 after = self._emitter.converted(result)
                 if after is not None:
                     result.replace_all_uses_with(after)
+        for operation in self._done:
+            report(operation)
         for operation in reversed(self._done):
             operation.erase()
         self._return()

@@ -1,0 +1,12 @@
+"""What changed between two MLIR texts, where values that were only renumbered do not count.
+
+Lines are aligned with their value names blanked (`lines`, `alignment`); then the names of aligned lines are
+checked against each other (`values`), so that a rewired operand is a change and a renumbered one is none.
+"""
+
+from __future__ import annotations
+
+from .rows import Row, TextDiff, diff_texts
+from .unified import unified_text
+
+__all__ = ["Row", "TextDiff", "diff_texts", "unified_text"]

@@ -1,0 +1,85 @@
+"""The IR between two steps of a run, kept: what is asked of it is computed once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from ..program import Program
+
+__all__ = ["Snapshot"]
+
+
+class Snapshot(Program):
+    """A Program that nobody changes. Making one costs little, since MLIR shares types and attributes."""
+
+    @classmethod
+    def of(cls, program: Program) -> Snapshot:
+        """A copy of `program` as it is now; a snapshot is its own."""
+        if isinstance(program, Snapshot):
+            return program
+        return cls(
+            program.module.operation.clone(),
+            dict(program.weights),
+            name=program.name,
+            source=program.source,
+            text_source=program.text_source,
+        )
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A digest of the module with its locations, but for the bytes of weights."""
+        from ..ir.bytecode import write_module
+
+        return blake2b(write_module(self.module), digest_size=16).digest()
+
+    @cached_property
+    def generic_text(self) -> str:
+        """MLIR's own form, without locations."""
+        return str(self.module)
+
+    @cached_property
+    def shown_text(self) -> str:
+        """The custom form as displays show it: large literals elided, no locations."""
+        return self.text(limit=_ALL_LINES)
+
+    @cached_property
+    def op_counts(self) -> Counter[str]:
+        """How many ops of each name, those in regions included."""
+        from torch_mlir import ir
+
+        counts: Counter[str] = Counter()
+
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            counts[operation.name] += 1
+            return ir.WalkResult.ADVANCE
+
+        self.module.operation.walk(visit)
+        return counts
+
+    def is_same(self, other: Snapshot) -> bool:
+        """Whether both hold the same IR, locations aside. Equal bytecode, the usual case, is seen at once."""
+        if self is other or self.fingerprint == other.fingerprint:
+            return True
+        return self.op_counts == other.op_counts and self.generic_text == other.generic_text
+
+    def is_from(self, program: Program) -> bool:
+        """Whether this is a snapshot of `program` as it is now: the same IR, locations too, and weights."""
+        mine, its = self.weights, program.weights
+        if mine.keys() != its.keys() or any(mine[name] is not its[name] for name in mine):
+            return False
+        return self is program or self.fingerprint == Snapshot.of(program).fingerprint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        restore, arguments = super().__reduce__()
+        return _restored, (restore, arguments)
+
+
+# `text(limit=)` elides large literals; this is more lines than any module has.
+_ALL_LINES = 10**9
+
+
+def _restored(restore: Any, arguments: tuple[Any, ...]) -> Snapshot:
+    return Snapshot.of(restore(*arguments))
