@@ -222,7 +222,7 @@ class Plan:
         return self.report.fallbacks
 
     def timeline(self) -> pd.DataFrame:
-        """The steps of each program in order: device, step, op, callee, stream, reads, writes, sources."""
+        """The steps of each program in order: device, step, inside, op, callee, stream, reads, writes, sources."""
         return self.report.timeline
 
     def __repr__(self) -> str:

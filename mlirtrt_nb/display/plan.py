@@ -31,7 +31,7 @@ def _card(plan: Plan) -> Card:
     ]
     for device, schedule in plan.schedules.items():
         arena = f"{byte_size(schedule.arena_bytes)} arena, {byte_size(schedule.peak_live_bytes)} live at most"
-        facts.append((f"memory on {device}", f"{arena}; {plural(len(schedule.steps), 'step')} a call"))
+        facts.append((f"memory on {device}", f"{arena}; {plural(sum(1 for _ in schedule.all_steps()), 'step')} a call"))
     return Card(
         title=plan.name,
         subtitle=f"Plan for {', '.join(plan.targets)}",

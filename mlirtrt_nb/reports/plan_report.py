@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from .remedies import explain
 
 if TYPE_CHECKING:
     from ..plan import Plan
-    from ..runtime.schedule import Buffer, Schedule
+    from ..runtime.schedule import Buffer, Schedule, Step
 
 __all__ = ["PlanReport"]
 
@@ -68,6 +68,7 @@ _FALLBACKS = {
 _TIMELINE = {
     "device": "string",
     "step": "Int64",
+    "inside": "string",
     "op": "string",
     "callee": "string",
     "stream": "Int64",
@@ -109,7 +110,7 @@ class PlanReport:
 
     @cached_property
     def timeline(self) -> pd.DataFrame:
-        """The steps of each program in order."""
+        """The steps of each program in order; `inside` says of which branch ("3 then") or loop ("5 turn")."""
         rows = (row for schedule in self._plan.schedules.values() for row in _step_rows(schedule))
         return _frame(_TIMELINE, rows)
 
@@ -161,7 +162,7 @@ class PlanReport:
         yield "weights_bytes", sum(array.nbytes for array in plan.weights.values())
         yield "fallback_ops", sum(row.count for row in plan.fallback_rows)
         for device, schedule in plan.schedules.items():
-            yield f"{device}_steps", len(schedule.steps)
+            yield f"{device}_steps", sum(1 for _ in schedule.all_steps())
             yield f"{device}_arena_bytes", schedule.arena_bytes
             yield f"{device}_peak_live_bytes", schedule.peak_live_bytes
         yield from plan.metadata.items()
@@ -207,15 +208,34 @@ def _size(buffer: Buffer) -> int | None:
 
 def _step_rows(schedule: Schedule) -> Iterator[dict[str, Any]]:
     names = [buffer.name for buffer in schedule.buffers]
-    for number, step in enumerate(schedule.steps):
+    inside = _places(schedule)
+    for number, step in enumerate(schedule.all_steps()):
         scratch = [] if step.workspace is None else [names[step.workspace]]
+        bounds = [names[n] for n in (step.trips, step.going) if n is not None]
         yield {
             "device": schedule.device,
             "step": number,
+            "inside": inside[number],
             "op": step.kind,
             "callee": step.callee or None,
             "stream": step.stream,
-            "reads": [names[n] for n in step.ins],
+            "reads": [names[n] for n in step.ins] + bounds,
             "writes": [names[n] for n in step.outs] + scratch,
             "sources": list(step.sources),
         }
+
+
+def _places(schedule: Schedule) -> list[str | None]:
+    """For each step, the branch or loop that it is in."""
+    found: list[str | None] = []
+
+    def visit(steps: Iterable[Step], place: str | None) -> None:
+        for step in steps:
+            number = len(found)
+            found.append(place)
+            words = ("then", "else") if step.kind == "if" else ("turn",)
+            for word, block in zip(words, step.blocks, strict=False):
+                visit(block, f"{number} {word}")
+
+    visit(schedule.steps, None)
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from threading import Lock
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..dialects.onnx.ort_session import SessionSettings
 from ..engine.base import Engine
 from ..engine.host_engine import open_engine
 from ..ir import dtypes
+from .control_flow import branch, repeat
 from .device_array import DeviceArray
 from .host import callees
 from .profiling import LayerTimes
@@ -57,17 +59,18 @@ class CudaProgram:
         self._driver = driver
         self._lock = Lock()
         callees(schedule, engines)
-        enqueued = {step.callee for step in schedule.steps if step.kind == "enqueue"}
-        called = {step.callee for step in schedule.steps if step.kind == "call"}
+        every = list(schedule.all_steps())
+        enqueued = {step.callee for step in every if step.kind == "enqueue"}
+        called = {step.callee for step in every if step.kind == "call"}
         self._device_engines = {name: load(engines[name]) for name in enqueued}
         self._sessions = {name: open_engine(engines[name], weights, settings) for name in called}
-        numbers = {step.stream for step in schedule.steps if step.stream is not None}
+        numbers = {step.stream for step in every if step.stream is not None}
         self._streams = {number: driver.stream() for number in sorted(numbers)}
         self._events: dict[int, Any] = {}
         self._arena = driver.allocate(schedule.arena_bytes + _ALIGN)
         self._staging = driver.allocate_pinned(schedule.staging_bytes) if schedule.staging_bytes else 0
         self._scratch: dict[str, tuple[int, int]] = {}
-        self._loose: list[tuple[Any, int]] = []
+        self._loose: dict[int, tuple[Any, int]] = {}  # buffer -> stream and address of what this call allocated
         self._fixed: Values = [self._placed(buffer, weights) for buffer in schedule.buffers]
         self._steps = [self._make(step) for step in schedule.steps]
         self._outputs = {b.index: n for n, b in enumerate(schedule.buffers) if b.role == "output"}
@@ -150,7 +153,7 @@ class CudaProgram:
 
     def _release(self) -> None:
         """Give back what was allocated during the call; the last step has waited for all work."""
-        for stream, address in self._loose:
+        for stream, address in self._loose.values():
             self._driver.free_on(stream, address)
         self._loose.clear()
 
@@ -187,14 +190,25 @@ class CudaProgram:
         dtype = dtypes.by_mlir(buffer.dtype).np
         if buffer.space != "device":
             return np.empty(shape, dtype)
+        if number in self._loose:  # of an earlier turn of a loop
+            self._driver.free_on(*self._loose.pop(number))
         address = self._driver.allocate_on(stream, DeviceArray(0, shape, dtype).nbytes)
-        self._loose.append((stream, address))
+        self._loose[number] = (stream, address)
         return DeviceArray(address, shape, dtype)
 
     def _make(self, step: Step) -> Run:
         stream = self._streams[step.stream] if step.stream is not None else None
         if step.kind == "copy":
             return self._copy(step, stream)
+        if step.kind == "move":
+            return self._move(step, stream)
+        if step.kind == "append":
+            part, collected = step.ins[0], step.outs[0]
+            return lambda values: values[collected].append(values[part].copy())  # the next turn writes over it
+        if step.kind == "if":
+            return self._branch(step)
+        if step.kind == "repeat":
+            return self._repeat(step)
         if step.kind == "enqueue":
             return self._enqueue(step, stream)
         if step.kind == "call":
@@ -221,6 +235,44 @@ class CudaProgram:
             self._driver.copy(_address_of(values[target]), _address_of(found), found.nbytes, stream)
 
         return on_stream if stream is not None else on_host
+
+    def _move(self, step: Step, stream: Any) -> Run:
+        """A copy, or where neither buffer has a place, the memory itself, which then is the target's."""
+        source, target = step.ins[0], step.outs[0]
+        if any(self.schedule.buffers[n].offset is not None for n in (source, target)):
+            return self._copy(step, stream)
+
+        def move(values: Values) -> None:
+            values[target], values[source] = values[source], None
+            if target in self._loose:
+                self._driver.free_on(*self._loose.pop(target))
+            if source in self._loose:
+                self._loose[target] = self._loose.pop(source)
+
+        return move
+
+    def _branch(self, step: Step) -> Run:
+        condition = step.ins[0]
+        then, other = ([self._make(inner) for inner in block] for block in step.blocks)
+        return branch(itemgetter(condition), then, other)
+
+    def _repeat(self, step: Step) -> Run:
+        assert step.number is not None
+        return repeat(
+            number=step.number,
+            trips=None if step.trips is None else itemgetter(step.trips),
+            going=None if step.going is None else itemgetter(step.going),
+            collected=[(n, self.schedule.buffers[n]) for n in step.outs],
+            body=[self._make(inner) for inner in step.blocks[0]],
+            put=self._put,
+        )
+
+    def _put(self, values: Values, number: int, array: np.ndarray, before: Any) -> None:
+        """Keep what a loop has collected, in the memory that is there for it."""
+        given = self.schedule.buffers[number].role == "output" and before is not None
+        values[number] = before if given else None
+        values[number] = self._memory(number, array.shape, None, values)
+        np.copyto(values[number], array)
 
     def _enqueue(self, step: Step, stream: Any) -> Run:
         engine = self._device_engines[step.callee]
@@ -258,7 +310,7 @@ class CudaProgram:
                 if isinstance(result, np.ndarray) and self.schedule.buffers[n].offset is not None:
                     values[n] = self._memory(n, result.shape, None, values)
                     np.copyto(values[n], result)
-                elif values[n] is not None:
+                elif values[n] is not None and self.schedule.buffers[n].role == "output":
                     np.copyto(values[n], result)
                 else:
                     values[n] = result

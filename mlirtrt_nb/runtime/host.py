@@ -171,7 +171,7 @@ class HostProgram:
 
 def callees(schedule: Schedule, engines: Mapping[str, Engine]) -> list[str]:
     """What a program calls, each once. Raises TargetError if there is no engine for one of them."""
-    found = dict.fromkeys(step.callee for step in schedule.steps if step.callee)
+    found = dict.fromkeys(step.callee for step in schedule.all_steps() if step.callee)
     missing = [name for name in found if name not in engines]
     if missing:
         raise TargetError(f"the Plan has no engine for {', '.join(missing)} that runs on {schedule.device}")

@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import VerificationError
-from .schedule import Buffer, Schedule, Signature, Step
+from .schedule import Buffer, Schedule, Signature, Step, walk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,8 @@ class _Reader:
         self._program = program
         self._weights = weights
         self._buffers: list[Buffer] = []
-        self._steps: list[Step] = []
+        self._steps: list[Step] = []  # of the block that is being read
+        self._count = 0
         # Buffers, streams and events by the value that stands for them.
         self._numbers: dict[ir.Value, int] = {}
 
@@ -109,12 +110,13 @@ class _Reader:
 
         assert op.operation is not None
         names = {entry.name for entry in op.definition.operands}
-        ins, outs = ("source", "target") if kind == "copy" else ("ins", "outs")
+        ins, outs = _SIDES.get(kind, ("ins", "outs"))
         numbers = {name: tuple(self._numbers[value] for value in op.group(name)) for name in names}
         event = numbers.get("event", ())
         if kind == "record":
-            event = (len(self._steps),)
+            event = (self._count,)
             self._numbers[_result(op)] = event[0]
+        self._count += 1
         self._steps.append(
             Step(
                 kind,
@@ -125,11 +127,34 @@ class _Reader:
                 stream=_first(numbers.get("stream", ())),
                 event=_first(event),
                 sources=sources_of(op.operation.location),
+                blocks=tuple(self._block(region) for region in op.operation.regions),
+                number=_first(numbers.get("number", ())),
+                trips=_first(numbers.get("trips", ())),
+                going=_first(numbers.get("going", ())),
             )
         )
 
+    def _block(self, region: ir.Region) -> tuple[Step, ...]:
+        """The steps of a branch or a loop's body."""
+        from ..ir.builder import Op
 
-_STEPS = frozenset({"copy", "enqueue", "call", "record", "wait", "synchronize"})
+        outer, self._steps = self._steps, []
+        *body, _ = [Op.of(op.operation) for op in region.blocks[0].operations]
+        for op in body:
+            self._read(op, ())
+        found, self._steps = tuple(self._steps), outer
+        return found
+
+
+# What an op calls the buffers that it reads, and those that it writes, where that is not ins and outs.
+_SIDES = {
+    "copy": ("source", "target"),
+    "move": ("source", "target"),
+    "append": ("part", "collected"),
+    "if": ("condition", "outs"),
+    "repeat": ("ins", "collected"),
+}
+_STEPS = frozenset({*_SIDES, "enqueue", "call", "record", "wait", "synchronize"})
 
 
 def _first(numbers: tuple[int, ...]) -> int | None:
@@ -184,8 +209,8 @@ def _with_lifetimes(buffers: list[Buffer], steps: list[Step]) -> tuple[Buffer, .
     from dataclasses import replace
 
     touched: dict[int, list[int]] = {}
-    for number, step in enumerate(steps):
-        for n in (*step.ins, *step.outs):
+    for number, step in enumerate(walk(steps)):
+        for n in step.touches():
             touched.setdefault(n, []).append(number)
     made = []
     for n, buffer in enumerate(buffers):

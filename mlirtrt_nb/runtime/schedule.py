@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Buffer", "Schedule", "Signature", "Step"]
+__all__ = ["Buffer", "Schedule", "Signature", "Step", "walk"]
 
 Range = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
@@ -53,7 +53,12 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that is done: copy, enqueue, call, record, wait or synchronize. Numbers are of buffers."""
+    """One thing that is done: copy, move, append, enqueue, call, record, wait, synchronize, if or repeat.
+
+    Numbers are of buffers. An `if` reads its condition (`ins`) and runs the first or the second of its `blocks`,
+    which fill memory from outside. A `repeat` runs its one block again and again, as `number`, `trips` and `going` of
+    `plan.repeat` say, and joins at the end what was appended to each of `outs`.
+    """
 
     kind: str
     ins: tuple[int, ...] = ()
@@ -63,6 +68,23 @@ class Step:
     stream: int | None = None
     event: int | None = None
     sources: tuple[str, ...] = ()
+    blocks: tuple[tuple[Step, ...], ...] = ()
+    number: int | None = None
+    trips: int | None = None
+    going: int | None = None
+
+    def touches(self) -> tuple[int, ...]:
+        """The buffers that it reads or writes itself, scratch memory left out."""
+        loop = (n for n in (self.number, self.trips, self.going) if n is not None)
+        return (*self.ins, *self.outs, *loop)
+
+
+def walk(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps and all in their blocks, in order: the n-th is what `first` and `last` of a buffer call n."""
+    for step in steps:
+        yield step
+        for block in step.blocks:
+            yield from walk(block)
 
 
 @dataclass(frozen=True)
@@ -79,6 +101,10 @@ class Schedule:
     peak_live_bytes: int
     staging_bytes: int = 0
 
+    def all_steps(self) -> Iterator[Step]:
+        """The steps and all in their blocks; see `walk`."""
+        return walk(self.steps)
+
     def to_json(self) -> dict[str, Any]:
         """Plain lists and dictionaries."""
         return asdict(self)
@@ -90,7 +116,7 @@ class Schedule:
         for key in ("inputs", "outputs"):
             fields[key] = tuple(_signature(entry) for entry in data[key])
         fields["buffers"] = tuple(Buffer(**{**b, "shape": _shape(b["shape"])}) for b in data["buffers"])
-        fields["steps"] = tuple(Step(**{**entry, **_tuples(entry)}) for entry in data["steps"])
+        fields["steps"] = tuple(_step(entry) for entry in data["steps"])
         fields["targets"] = tuple(data["targets"])
         return Schedule(**fields)
 
@@ -105,5 +131,9 @@ def _signature(entry: Mapping[str, Any]) -> Signature:
     return Signature(entry["name"], _shape(entry["shape"]), entry["dtype"], dims, ranges)  # type: ignore[arg-type]
 
 
-def _tuples(entry: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    return {key: tuple(entry[key]) for key in ("ins", "outs", "sources")}
+def _step(entry: Mapping[str, Any]) -> Step:
+    fields = dict(entry)
+    for key in ("ins", "outs", "sources"):
+        fields[key] = tuple(entry[key])
+    fields["blocks"] = tuple(tuple(_step(inner) for inner in block) for block in entry.get("blocks", ()))
+    return Step(**fields)

@@ -1,20 +1,21 @@
 """The `plan` dialect: NVIDIA's clustering ops, and the scheduling ops a Plan is written in.
 
-`clusters.py` has the ops shared with MLIR-TensorRT, in its syntax; `schedule.py` has this package's own:
-programs, streams, buffers, copies, enqueues and calls; `attributes.py` makes and reads the attributes.
+`clusters.py` has the ops shared with MLIR-TensorRT, in its syntax; `control_flow.py` branches and loops around
+engines; `schedule.py` this package's own: programs, streams, buffers, copies, enqueues and calls; `attributes.py`
+makes and reads the attributes.
 """
 
 from __future__ import annotations
 
 from ...ir.context import register_dialect
 from ...ir.opdef import DialectDef
-from . import clusters, schedule
+from . import clusters, control_flow, schedule
 from .attributes import ENUMS, PARAMS, backend, backend_name, memory_space, space_of
 
 __all__ = ["DIALECT", "FAMILIES", "backend", "backend_name", "memory_space", "space_of"]
 
 # In the order of the reference page.
-FAMILIES = (clusters, schedule)
+FAMILIES = (clusters, control_flow, schedule)
 
 DIALECT = DialectDef(
     name="plan",

@@ -41,10 +41,7 @@ def _outline_function(program: Program, function: ir.OpView) -> None:
     from ...ir.symbols import engines_module
 
     counts: Counter[str] = Counter()
-    for operation in list(function.regions[0].blocks[0].operations):
-        cluster = operation.operation
-        if cluster.name != "plan.cluster":
-            continue
+    for cluster in _clusters(function.regions[0].blocks[0]):
         engine = backend_name(cluster.attributes["target"]) == "tensorrt"
         kind = "" if engine else "host_"
         name = f"{function.name.value}_{kind}{counts[kind]}"
@@ -56,6 +53,20 @@ def _outline_function(program: Program, function: ir.OpView) -> None:
             made.attributes["plan.backend"] = ir.StringAttr.get("onnx")
             if "onnx.opset_import" in function.attributes:
                 made.attributes["onnx.opset_import"] = function.attributes["onnx.opset_import"]
+
+
+def _clusters(block: ir.Block) -> list[ir.Operation]:
+    """The clusters of a block and of the branches and loops in it, in order."""
+    from .values import CONTROL_FLOW
+
+    found = []
+    for operation in block.operations:
+        if operation.operation.name == "plan.cluster":
+            found.append(operation.operation)
+        elif operation.operation.name in CONTROL_FLOW:
+            for region in operation.operation.regions:
+                found += _clusters(region.blocks[0])
+    return found
 
 
 def _outline(cluster: ir.Operation, home: ir.Block, name: str, caller: ir.OpView) -> ir.OpView:

@@ -6,8 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from torch_mlir import ir
 
-__all__ = ["captured_values", "is_constant", "is_inside", "nested", "replace_operands", "results_used_outside"]
+__all__ = [
+    "CONTROL_FLOW",
+    "captured_values",
+    "is_constant",
+    "is_inside",
+    "nested",
+    "replace_operands",
+    "results_used_outside",
+]
 
+# What the Plan runs itself, with clusters in its regions.
+CONTROL_FLOW = frozenset({"plan.if", "plan.loop"})
 _CONSTANTS = frozenset({"onnx.constant", "onnx.novalue", "tensorrt.constant", "arith.constant"})
 
 

@@ -9,7 +9,7 @@ from ...errors import PassError
 from ...program import Program
 from ..base import Pass, PassContext, option, register
 from .bounds import Profiles, UpperBounds
-from .steps import Recorder
+from .recorder import Recorder
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -57,7 +57,7 @@ def schedule(
         profiles: the inputs' (min, opt, max) shapes by name, one mapping per profile.
 
     Raises:
-        PassError: `@main` holds something other than constants and calls.
+        PassError: `@main` holds something other than constants, calls, branches and loops.
     """
     from torch_mlir import ir
 

@@ -1,23 +1,18 @@
-"""From calls on values to steps on memory: which buffers a program needs, and what is done in order."""
+"""What a program of the Plan is made of before it is written down: memory, and steps that touch it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from ...errors import PassError
-from ...ir import dtypes, shapes
-from ...ir.locations import sources_of
-from .signature import dictionaries, name_of
 
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-__all__ = ["Memory", "Recorder", "Step"]
+__all__ = ["CALLS", "CONSTANTS", "Memory", "Step", "constant_memory", "ranked", "symbol_path", "walk"]
 
-_CONSTANTS = frozenset({"tensorrt.constant", "onnx.constant", "arith.constant"})
-_CALLS = {"tensorrt.call_alloc": "callee", "func.call": "callee"}
+CONSTANTS = frozenset({"tensorrt.constant", "onnx.constant", "arith.constant"})
+CALLS = frozenset({"tensorrt.call_alloc", "func.call"})
 
 
 @dataclass(eq=False)
@@ -38,10 +33,21 @@ class Memory:
     value: ir.Attribute | None = None
     uses: list[int] = field(default_factory=list)
 
+    @property
+    def side(self) -> str:
+        """ "device" or "host"."""
+        return "device" if self.space == "device" else "host"
+
 
 @dataclass(eq=False)
 class Step:
-    """One thing that is done: `copy` (one in, one out), `enqueue`, `call`, or `synchronize`."""
+    """One thing that is done.
+
+    `copy`, `move` and `append` have one in and one out; `enqueue` and `call` run an engine; `synchronize` waits
+    for the stream. `if` reads its condition and runs one of two `blocks`; `repeat` runs its one block, and has
+    `number`, `trips` and `going` as `plan.repeat` has them. `index` counts all steps, nested ones included, in
+    the order in which they are written.
+    """
 
     kind: str
     location: ir.Location
@@ -50,182 +56,30 @@ class Step:
     callee: str = ""
     workspace: Memory | None = None
     on_stream: bool = False
+    blocks: list[list[Step]] = field(default_factory=list)
+    number: Memory | None = None
+    trips: Memory | None = None
+    going: Memory | None = None
+    index: int = 0
 
     def touches(self) -> Iterator[Memory]:
-        """The memories that it reads or writes."""
+        """The memories that it reads or writes itself, not those of steps in its blocks."""
         yield from (*self.ins, *self.outs)
-        if self.workspace is not None:
-            yield self.workspace
+        for memory in (self.workspace, self.number, self.trips, self.going):
+            if memory is not None:
+                yield memory
 
 
-class Recorder:
-    """Walks the entry function of an outlined program and records the steps of one kind of device.
-
-    Args:
-        device: "cpu": all is done on the host. "cuda": TensorRT engines are enqueued on the device, and what
-            they share with the host is copied.
-        workspaces: engine path -> bytes of scratch memory. One that is missing gets none from the Plan.
-        upper_bound: the largest shape that a value can take, or None.
-    """
-
-    def __init__(
-        self,
-        device: str,
-        workspaces: Mapping[str, int],
-        upper_bound: Callable[[ir.Value], tuple[int, ...] | None],
-    ) -> None:
-        self.device = device
-        self.steps: list[Step] = []
-        self.inputs: list[Memory] = []
-        self.outputs: list[Memory] = []
-        self._workspaces = workspaces
-        self._upper_bound = upper_bound
-        self._places: dict[ir.Value, dict[str, Memory]] = {}
-        self._wanted: dict[ir.Value, list[Memory]] = {}
-        self._names: dict[ir.Value, str] = {}
-        self._pending = False  # work on the stream that the host has not waited for
-
-    def record(self, function: ir.OpView) -> None:
-        """Record every op of `function`, which must be one block of constants and calls."""
-        operations = [op.operation for op in function.regions[0].blocks[0].operations]
-        self._declare(function, operations[-1])
-        for op in operations[:-1]:
-            if op.name in _CONSTANTS:
-                self._places[op.results[0]] = {"host": _constant(op)}
-            elif op.name in _CALLS:
-                self._call(op)
-            else:
-                where = ", ".join(sources_of(op.location)) or None
-                raise PassError(f"@main still holds {op.name}", where=where, hint=_OUTLINE_HINT)
-        self._finish(operations[-1])
-
-    def memories(self) -> Iterator[Memory]:
-        """Every memory that a step touches, each once, in order of first use."""
-        touched = (memory for step in self.steps for memory in step.touches())
-        yield from dict.fromkeys(touched)
-
-    def _add(self, step: Step) -> None:
-        for memory in step.touches():
-            memory.uses.append(len(self.steps))
-        self.steps.append(step)
-
-    def _declare(self, function: ir.OpView, end: ir.Operation) -> None:
-        attributes = dictionaries(function, "arg_attrs")
-        for n, argument in enumerate(function.regions[0].blocks[0].arguments):
-            name = name_of(attributes, n, "arg")
-            memory = Memory("input", "host", argument.type, None, n, name)
-            self._names[argument] = name
-            self.inputs.append(memory)
-            self._places[argument] = {"host": memory}
-        attributes = dictionaries(function, "res_attrs")
-        for n, value in enumerate(end.operands):
-            name = name_of(attributes, n, "result")
-            memory = Memory("output", "host", value.type, self._bytes(value), n, name)
-            self.outputs.append(memory)
-            self._wanted.setdefault(value, []).append(memory)
-
-    def _call(self, op: ir.Operation) -> None:
-        callee = symbol_path(op.attributes[_CALLS[op.name]])
-        if op.name == "func.call" or self.device == "cpu":
-            self._host_call(op, callee)
-        else:
-            self._enqueue(op, callee)
-
-    def _host_call(self, op: ir.Operation, callee: str) -> None:
-        ins = [self._in(value, "host", op) for value in op.operands]
-        if self._pending:
-            # The host reads what copies wrote, and may write over what they still read.
-            self._add(Step("synchronize", op.location))
-            self._pending = False
-        outs = [self._new(value, "host") for value in op.results]
-        self._add(Step("call", op.location, ins, outs, callee))
-
-    def _enqueue(self, op: ir.Operation, callee: str) -> None:
-        ins = [self._in(value, "device", op) for value in op.operands]
-        outs = [self._new(value, "device") for value in op.results]
-        scratch = self._workspaces.get(callee, 0)
-        name = f"{_base(callee)}.workspace"
-        workspace = Memory("workspace", "device", None, scratch, name=name) if scratch else None
-        self._add(Step("enqueue", op.location, ins, outs, callee, workspace, True))
-        self._pending = True
-        for value in op.results:
-            for output in self._wanted.get(value, ()):
-                self._copy(self._places[value]["device"], output, op.location)
-
-    def _in(self, value: ir.Value, space: str, user: ir.Operation) -> Memory:
-        """The value's memory in `space`, copied there first if it lies elsewhere only."""
-        places = self._places[value]
-        if space not in places:
-            source = next(iter(places.values()))
-            places[space] = self._buffer(value, space)
-            self._copy(source, places[space], user.location)
-        return places[space]
-
-    def _new(self, value: ir.Value, space: str) -> Memory:
-        """Memory for a result: the program's output itself where it is one and lies in `space`."""
-        wanted = self._wanted.get(value)
-        memory = wanted[0] if wanted and space == "host" else self._buffer(value, space)
-        self._places[value] = {space: memory}
-        if wanted and space == "device":
-            # A host part that reads it too can read the output.
-            self._places[value]["host"] = wanted[0]
-        return memory
-
-    def _buffer(self, value: ir.Value, space: str) -> Memory:
-        staged = "host_pinned" if space == "host" and self.device == "cuda" else space
-        name = f"{self._name(value)}.{space}" if self.device == "cuda" else self._name(value)
-        return Memory("buffer", staged, value.type, self._bytes(value, space), name=name)
-
-    def _name(self, value: ir.Value) -> str:
-        """What a value is called: the input, or the function that gives it and which of its results."""
-        owner = value.owner
-        if value in self._names:
-            return self._names[value]
-        callee = _base(symbol_path(owner.attributes["callee"])) if "callee" in owner.attributes else "constant"
-        return callee if len(owner.results) == 1 else f"{callee}.{value.result_number}"
-
-    def _copy(self, source: Memory, target: Memory, location: ir.Location) -> None:
-        on_stream = self.device == "cuda" and "device" in (source.space, target.space)
-        if not on_stream and self._pending:
-            self._add(Step("synchronize", location))
-            self._pending = False
-        self._add(Step("copy", location, [source], [target], on_stream=on_stream))
-        self._pending |= on_stream
-
-    def _finish(self, end: ir.Operation) -> None:
-        """Fill the outputs that no step has written: inputs, constants, and values returned twice."""
-        written = {id(memory) for step in self.steps for memory in step.outs}
-        for value, outputs in self._wanted.items():
-            for output in outputs:
-                if id(output) not in written:
-                    places = self._places[value]
-                    self._copy(places.get("host") or places["device"], output, end.location)
-        if self._pending:
-            self._add(Step("synchronize", end.location))
-
-    def _bytes(self, value: ir.Value, space: str = "host") -> int | None:
-        """Bytes of the largest shape; None where the size is known only at the call."""
-        shape = self._upper_bound(value)
-        count = None if shape is None else shapes.volume(shape)
-        kind = ranked(value.type)
-        if count is None or kind is None:
-            return None
-        try:
-            element = dtypes.by_mlir(kind.element_type)
-        except KeyError:  # strings
-            return None
-        # On the host an element of less than a byte takes as much as its engine likes.
-        return None if element.bits < 8 and space != "device" else element.nbytes(count)
+def walk(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps and all that are nested in them, in the order in which they are written."""
+    for step in steps:
+        yield step
+        for block in step.blocks:
+            yield from walk(block)
 
 
-_OUTLINE_HINT = "run plan-clustering and plan-outline-clusters before plan-schedule"
-
-
-def _base(path: str) -> str:
-    return path.rpartition("::")[2]
-
-
-def _constant(op: ir.Operation) -> Memory:
+def constant_memory(op: ir.Operation) -> Memory:
+    """The memory of a constant op's value."""
     name = next(name for name in ("weights", "value") if name in op.attributes)
     return Memory("constant", "host", op.results[0].type, None, name="constant", value=op.attributes[name])
 

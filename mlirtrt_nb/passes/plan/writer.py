@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from .arena import Lifetime, Placement, place
 from .bounds import Profiles
 from .signature import signature
-from .steps import Memory, Recorder, Step, ranked
+from .recorder import Recorder
+from .steps import Memory, Step, ranked, walk
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -110,14 +111,12 @@ class _Body:
 
         from ...ir.builder import create
 
-        if any(step.on_stream for step in self._recorder.steps):
+        if any(step.on_stream for step in walk(self._recorder.steps)):
             self._streams.append(create("plan.stream", [], {"index": 0}, loc=ir.Location.name("s0")).result)
         for memory in memories:
             if memory not in self._values:
                 self._values[memory] = self._declare(memory, *places.get(memory, (None, None)))
-        for step in self._recorder.steps:
-            with step.location:
-                self._step(step)
+        self._steps(self._recorder.steps)
         create("plan.return", [[self._values[memory] for memory in self._recorder.outputs]])
 
     def _declare(self, memory: Memory, offset: int | None, alias: int | None) -> ir.Value:
@@ -141,21 +140,44 @@ class _Body:
         }
         return create("plan.buffer", [], attributes, kind, loc=name).result
 
+    def _steps(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            with step.location:
+                self._step(step)
+
     def _step(self, step: Step) -> None:
         from ...ir.builder import create
 
         ins = [self._values[memory] for memory in step.ins]
         outs = [self._values[memory] for memory in step.outs]
         stream = self._streams[0] if step.on_stream else None
-        if step.kind == "copy":
-            create("plan.copy", [ins[0], outs[0], stream])
+        if step.kind in ("copy", "move"):
+            create(f"plan.{step.kind}", [ins[0], outs[0], stream])
+        elif step.kind == "append":
+            create("plan.append", [ins[0], outs[0]])
         elif step.kind == "call":
             create("plan.call", [ins, outs], {"callee": step.callee})
         elif step.kind == "synchronize":
             create("plan.synchronize", [self._streams[0]])
+        elif step.kind == "if":
+            self._regions(create("plan.if", [ins[0]], results=[]), step)
+        elif step.kind == "repeat":
+            memories = (step.number, step.trips, step.going)
+            bounds = [None if memory is None else self._values[memory] for memory in memories]
+            self._regions(create("plan.repeat", [*bounds, outs]), step)
         else:
             workspace = self._values[step.workspace] if step.workspace else None
             create("plan.enqueue", [stream, ins, outs, workspace], {"callee": step.callee})
+
+    def _regions(self, made: ir.Operation, step: Step) -> None:
+        from torch_mlir import ir
+
+        from ...ir.builder import create
+
+        for region, steps in zip(made.regions, step.blocks, strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                self._steps(steps)
+                create("plan.yield", [[]])
 
 
 def _role(memory: Memory) -> str | None:
