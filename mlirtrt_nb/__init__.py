@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 _EXPORTS = {
     "LatencyReport": "reports.latency",
     "Machine": "diagnosis",
+    "Partition": "reports.partition",
     "Pass": "passes.base",
     "Pipeline": "passes.pipeline",
     "PipelineRun": "passes.run",
@@ -37,6 +38,8 @@ _EXPORTS = {
     "help_op": "dialects.reference",
     "load": "frontends.load",
     "module_pass": "passes.user",
+    "partition": "reports.partition",
+    "partition_view": "widgets.partition_view",
     "rewrite": "passes.user",
 }
 _PACKAGES = ("errors", "passes")

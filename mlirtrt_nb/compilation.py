@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .passes.pipeline import Pipeline
     from .plan import Plan
 
-__all__ = ["compile"]
+__all__ = ["before_clustering", "compile"]
 
 Progress = Callable[[str, int, int], bool]
 
@@ -73,6 +73,24 @@ def compile(
         source, steps, context, EngineCache.default() if cache else None, progress
     )
     return _plan(source, outlined, engines, context, steps)
+
+
+def before_clustering(
+    program: Program,
+    target: str | Iterable[str] = "cpu",
+    shapes: Any = None,
+    pipeline: Pipeline | str | None = None,
+) -> Program:
+    """`program` after the passes that stand before "plan-clustering"; options as those of `compile`.
+
+    Dynamic inputs may go without shapes. Raises ShapeError, TargetError, OptionError, PassError.
+    """
+    from .passes.base import PassContext
+
+    targets = parse_targets(target)
+    profiles = parse_profiles(program.inputs, shapes) if shapes else ()
+    head, _ = _split_before_clustering(_pipeline(pipeline, targets, "fp32"))
+    return head.run(program, PassContext(targets, profiles), keep_snapshots=False).program
 
 
 def _pipeline(given: Pipeline | str | None, targets: tuple[str, ...], precision: str) -> Pipeline:

@@ -22,6 +22,7 @@ def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
     """One row per op, reason and runtime among the ops of host functions, most frequent first."""
     from torch_mlir import ir
 
+    from .ir.context import shown_name
     from .ir.locations import sources_of
     from .ir.symbols import functions
 
@@ -35,7 +36,7 @@ def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
             for op in function.regions[0].blocks[0].operations:
                 operation = op.operation
                 if _is_work(operation):
-                    key = (_display_name(operation), _reason(operation), backends[path])
+                    key = (shown_name(operation.name), _reason(operation), backends[path])
                     counts[key] += 1
                     first.setdefault(key, ", ".join(sources_of(operation.location)[:1]))
     return [
@@ -56,10 +57,3 @@ def _reason(operation: ir.Operation) -> str:
     if operation.name.startswith("tensorrt."):
         return "its cluster is smaller than min-cluster-size"
     return _NOT_CONVERTED
-
-
-def _display_name(operation: ir.Operation) -> str:
-    from .ir.context import definition
-
-    found = definition(operation.name)
-    return found.display_name or operation.name if found else operation.name

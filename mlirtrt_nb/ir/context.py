@@ -17,7 +17,7 @@ from torch_mlir.dialects import torch as torch_dialect
 from . import irdl
 from .opdef import DialectDef, OpDef
 
-__all__ = ["definition", "definitions", "new_context", "register_dialect"]
+__all__ = ["definition", "definitions", "new_context", "register_dialect", "shown_name"]
 
 _DIALECTS: dict[str, DialectDef] = {}
 
@@ -48,6 +48,12 @@ def definition(op_name: str) -> OpDef | None:
     """The `OpDef` of "dialect.mnemonic", or None for an op of another dialect."""
     dialect = definitions().get(op_name.partition(".")[0])
     return dialect.ops.get(op_name) if dialect else None
+
+
+def shown_name(op_name: str) -> str:
+    """How an op is called in text: "onnx.Conv" for `onnx.conv`."""
+    found = definition(op_name)
+    return found.display_name or op_name if found else op_name
 
 
 def new_context() -> ir.Context:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
-from .context import definition
+from .context import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,6 +96,5 @@ def op_table(module: ir.Operation) -> pd.DataFrame:
     module.walk(visit)
     rows = []
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        known = definition(name)
-        rows.append(((known and known.display_name) or name, name.partition(".")[0], count))
+        rows.append((shown_name(name), name.partition(".")[0], count))
     return pd.DataFrame(rows, columns=["op", "dialect", "count"])

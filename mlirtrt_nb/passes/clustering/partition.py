@@ -13,9 +13,15 @@ Two steps, both exact about cycles:
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
-__all__ = ["partition", "topological_order"]
+from .reachability import Reachability
+
+__all__ = ["MERGES", "partition", "settled_partition", "topological_order"]
+
+# Which clusters of one backend are joined after step 1: all that may be, only neighbours, or none.
+MERGES = ("all", "neighbours", "none")
 
 
 class _UnionFind:
@@ -37,7 +43,7 @@ def partition(
     producers: Sequence[Iterable[int]],
     benefits: dict[str, int],
     *,
-    merge_independent: bool = True,
+    merge: str = "all",
 ) -> list[int]:
     """The cluster number of each node.
 
@@ -45,7 +51,7 @@ def partition(
         backends: backend name per node, nodes in a topological order.
         producers: per node, the nodes whose results it reads (each smaller than the node itself).
         benefits: backend -> benefit; a backend that is missing here is never joined with its neighbours.
-        merge_independent: whether clusters without a path between them are joined too.
+        merge: one of `MERGES`.
 
     Returns:
         One number per node: equal numbers share a cluster. Every cluster is convex: no path leaves it
@@ -53,9 +59,38 @@ def partition(
     """
     union = _UnionFind(len(backends))
     _join_equal_depth(union, backends, producers, benefits)
-    for backend in sorted(benefits, key=lambda name: -benefits[name]):
-        _merge(union, backend, backends, producers, merge_independent)
+    if merge != "none":
+        for backend in sorted(benefits, key=lambda name: -benefits[name]):
+            _merge(union, backend, backends, producers, merge == "all")
     return [union.find(node) for node in range(len(backends))]
+
+
+def settled_partition(
+    backends: Sequence[str],
+    producers: Sequence[Iterable[int]],
+    benefits: dict[str, int],
+    *,
+    merge: str = "all",
+    least: int = 1,
+    small: tuple[str, str] = ("tensorrt", "host"),
+) -> tuple[list[int], list[str]]:
+    """`partition`, after which clusters of `small[0]` with fewer than `least` nodes belong to `small[1]`.
+
+    Those nodes are then clustered again with their new neighbours, until no cluster is too small.
+
+    Returns:
+        The cluster number and the backend of each node.
+    """
+    settled = list(backends)
+    while True:
+        clusters = partition(settled, producers, benefits, merge=merge)
+        sizes = Counter(cluster for cluster, name in zip(clusters, settled, strict=True) if name == small[0])
+        too_small = {cluster for cluster, size in sizes.items() if size < least}
+        if not too_small:
+            return clusters, settled
+        for node, cluster in enumerate(clusters):
+            if cluster in too_small:
+                settled[node] = small[1]
 
 
 def _join_equal_depth(
@@ -79,18 +114,24 @@ def _merge(
     producers: Sequence[Iterable[int]],
     independent: bool,
 ) -> None:
-    graph = _condense(union, producers)
+    """Join clusters of `backend`: first neighbours, then, if `independent`, any, until none may be joined."""
     members = sorted({union.find(n) for n, name in enumerate(backends) if name == backend})
-    merged = True
-    while merged and len(members) > 1:
-        merged = False
-        for first, second in _pairs(members, graph, independent):
-            if _joinable(graph, first, second):
-                union.union(first, second)
-                _absorb(graph, first, second)
-                members.remove(second)
-                merged = True
-                break
+    if len(members) < 2:
+        return
+    graph = Reachability(_condense(union, producers))
+    chosen = graph.select(members)
+    for adjacent in (True, False)[: 1 + independent]:
+        merged = True
+        while merged:
+            merged = False
+            for first in members:
+                while first in graph:
+                    second = graph.joinable(first, chosen, adjacent=adjacent)
+                    if second is None:
+                        break
+                    union.union(first, second)
+                    graph.join(first, second)
+                    merged = True
 
 
 def _condense(union: _UnionFind, producers: Sequence[Iterable[int]]) -> dict[int, set[int]]:
@@ -104,43 +145,6 @@ def _condense(union: _UnionFind, producers: Sequence[Iterable[int]]) -> dict[int
             if there != here:
                 graph.setdefault(there, set()).add(here)
     return graph
-
-
-def _pairs(members: list[int], graph: dict[int, set[int]], independent: bool) -> Iterable[tuple[int, int]]:
-    neighbours = [(a, b) for a in members for b in members if b in graph[a]]
-    yield from neighbours
-    if independent:
-        yield from ((a, b) for n, a in enumerate(members) for b in members[n + 1 :] if b not in graph[a])
-
-
-def _joinable(graph: dict[int, set[int]], first: int, second: int) -> bool:
-    """Whether joining closes no cycle: no path between the two through a third cluster."""
-    return not _reaches(graph, first, second) and not _reaches(graph, second, first)
-
-
-def _reaches(graph: dict[int, set[int]], start: int, goal: int) -> bool:
-    """Whether a path of at least two edges leads from `start` to `goal`."""
-    stack = [node for node in graph[start] if node != goal]
-    seen = set(stack)
-    while stack:
-        node = stack.pop()
-        for successor in graph[node]:
-            if successor == goal:
-                return True
-            if successor not in seen:
-                seen.add(successor)
-                stack.append(successor)
-    return False
-
-
-def _absorb(graph: dict[int, set[int]], first: int, second: int) -> None:
-    graph[first] |= graph.pop(second)
-    graph[first] -= {first, second}
-    for node, successors in graph.items():
-        if second in successors:
-            successors.discard(second)
-            if node != first:
-                successors.add(first)
 
 
 def topological_order(clusters: Sequence[int], producers: Sequence[Iterable[int]]) -> list[int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import OptionError
 from ...program import Program
 from ..base import Pass, PassContext, option, register
-from .partition import partition, topological_order
+from .partition import MERGES, settled_partition, topological_order
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -25,7 +26,17 @@ class PlanClustering(Pass):
     phase = "clustering"
 
     min_cluster_size: int = option(1, "a TensorRT cluster of fewer ops runs on ONNX Runtime instead")
-    merge_independent: bool = option(True, "also join clusters that have no path between them")
+    merge: str = option(
+        "all", "which clusters of a backend are joined: all that may be, neighbours (connected ones), or none"
+    )
+
+    def __post_init__(self) -> None:
+        if self.merge not in MERGES:
+            raise OptionError(
+                f"pass {self.name}: merge={self.merge} is not known", hint=f"one of {', '.join(MERGES)}"
+            )
+        if self.min_cluster_size < 1:
+            raise OptionError(f"pass {self.name}: min_cluster_size is {self.min_cluster_size}, at least 1")
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir.dialects import func
@@ -37,41 +48,37 @@ class PlanClustering(Pass):
 
     def _cluster_function(self, block: ir.Block) -> None:
         from ...dialects.plan.attributes import BACKENDS
-        from .values import captured_values, is_constant
+        from .dataflow import backend_of, producers_of, work_of
+        from .values import CONTROL_FLOW, is_constant
 
         *operations, terminator = [op.operation for op in block.operations]
-        nodes = [op for op in operations if not is_constant(op)]
-        producer_of = {result: n for n, op in enumerate(nodes) for result in op.results}
-        captured = [captured_values(op) for op in nodes]
-        producers = [sorted({producer_of[v] for v in values if v in producer_of}) for values in captured]
-        backends = [_backend_of(op) for op in nodes]
-        clusters = partition(backends, producers, BACKENDS, merge_independent=self.merge_independent)
+        nodes = work_of(block)
+        for op in nodes:
+            if op.name in CONTROL_FLOW:
+                for region in op.regions:
+                    self._cluster_function(region.blocks[0])
+        producers = producers_of(nodes)
+        clusters, backends = settled_partition(
+            [backend_of(op) for op in nodes],
+            producers,
+            BACKENDS,
+            merge=self.merge,
+            least=self.min_cluster_size,
+        )
         members: dict[int, list[ir.Operation]] = {}
+        backend: dict[int, str] = {}
         for node, cluster in enumerate(clusters):
             members.setdefault(cluster, []).append(nodes[node])
+            backend[cluster] = backends[node]
         for cluster in topological_order(clusters, producers):
-            group = members[cluster]
-            backend = _backend_of(group[0])
-            if backend:
-                _wrap(group, self._settle(backend, len(group)), terminator)
+            if backend[cluster]:
+                _wrap(members[cluster], backend[cluster], terminator)
             else:
-                for op in group:
+                for op in members[cluster]:
                     op.move_before(terminator)
         for op in operations:
             if is_constant(op) and not any(True for result in op.results for _ in result.uses):
                 op.erase()
-
-    def _settle(self, backend: str, size: int) -> str:
-        return "host" if backend == "tensorrt" and size < self.min_cluster_size else backend
-
-
-def _backend_of(operation: ir.Operation) -> str:
-    """The backend that takes the op: tensorrt; onnx for what has no TensorRT form; host for a tensorrt op
-    that the builder refused (marked `plan.fallback`); "" for an op that no engine runs."""
-    dialect = operation.name.partition(".")[0]
-    if dialect == "tensorrt":
-        return "host" if "plan.fallback" in operation.attributes else "tensorrt"
-    return "onnx" if dialect == "onnx" else ""
 
 
 def _wrap(group: list[ir.Operation], backend: str, terminator: ir.Operation) -> None:

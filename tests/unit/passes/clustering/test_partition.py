@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlirtrt_nb.passes.clustering.partition import partition, topological_order
+from mlirtrt_nb.passes.clustering.partition import MERGES, partition, settled_partition, topological_order
 
 BENEFITS = {"trt": 3, "host": 1}
 
@@ -34,12 +34,12 @@ def is_acyclic(clusters, producers):
     return True
 
 
-@given(graphs(), st.booleans())
+@given(graphs(), st.sampled_from(MERGES))
 @settings(max_examples=300, deadline=None)
 def test_clusters_never_close_a_cycle_and_never_mix_backends(graph, merge):
     """Whatever the graph, clusters can be run one after another, and each has one backend."""
     backends, producers = graph
-    clusters = partition(backends, producers, BENEFITS, merge_independent=merge)
+    clusters = partition(backends, producers, BENEFITS, merge=merge)
     assert is_acyclic(clusters, producers)
     for cluster in set(clusters):
         members = [n for n, c in enumerate(clusters) if c == cluster]
@@ -71,7 +71,30 @@ def test_parallel_branches_of_one_backend_share_a_cluster():
     """Two trt branches from one input become one engine, and stay two when merging is off."""
     backends, producers = ["trt", "trt", "none"], [[], [], [0, 1]]
     assert len(set(partition(backends, producers, BENEFITS))) == 2
-    assert len(set(partition(backends, producers, BENEFITS, merge_independent=False))) == 3
+    assert len(set(partition(backends, producers, BENEFITS, merge="none"))) == 3
+
+
+@given(graphs(), st.integers(1, 6))
+@settings(max_examples=150, deadline=None)
+def test_no_cluster_of_engines_is_smaller_than_asked_for(graph, least):
+    """Small clusters go to the host, what stays is large enough, and the clusters still have an order."""
+    backends, producers = graph
+    clusters, settled = settled_partition(backends, producers, BENEFITS, least=least, small=("trt", "host"))
+    assert is_acyclic(clusters, producers)
+    for before, after in zip(backends, settled, strict=True):
+        assert after == before or (before, after) == ("trt", "host")
+    for cluster in set(clusters):
+        members = [n for n, c in enumerate(clusters) if c == cluster]
+        assert len({settled[n] for n in members}) == 1
+        assert settled[members[0]] != "trt" or len(members) >= least
+
+
+def test_small_clusters_join_their_neighbours_on_the_host():
+    """A single trt node between two host nodes makes one host part of all three, not three parts."""
+    backends, producers = ["host", "trt", "host"], [[], [0], [1]]
+    assert len(set(partition(backends, producers, BENEFITS))) == 3
+    clusters, settled = settled_partition(backends, producers, BENEFITS, least=2, small=("trt", "host"))
+    assert len(set(clusters)) == 1 and settled == ["host"] * 3
 
 
 @given(graphs())

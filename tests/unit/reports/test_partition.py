@@ -1,0 +1,137 @@
+"""The partition view says how a model is cut, agrees with the passes, and follows its settings at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from onnx import parser
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.display.partition import partition_html, partition_text
+
+# An engine, an op without a layer, a single op, an op without a layer, an engine of three.
+SANDWICH = """<ir_version: 8, opset_import: ["" : 17]> main (float[4,4] x) => (float[4,4] y)
+{ a = Relu(x)  b = Tanh(a)  c = Det(b)  d = Sqrt(c)  e = Det(b)  f = Add(d, e)
+  g = Mul(b, f)  h = Sigmoid(g)  y = Neg(h) }"""
+# The op between the two engines is the only reader of the first.
+CHAIN = """<ir_version: 8, opset_import: ["" : 17]> main (float[2,4,4] x) => (float[2] y)
+{ a = Relu(x)  b = Tanh(a)  c = Det(b)  y = Sqrt(c) }"""
+
+
+def load(text: str) -> mt.Program:
+    return mt.from_onnx(parser.parse_model(text))
+
+
+def test_the_parts_of_a_program_and_of_its_plan_are_those_of_the_passes() -> None:
+    """The view cuts as plan-clustering does: same parts, same number of ops, whether built or not."""
+    program = load(SANDWICH)
+    plan = mt.compile(program, ["cpu", "sm89"], cache=False)
+    for view in (mt.partition(program), mt.partition(plan)):
+        assert view.engines == len(plan.engines.query("target == 'sm89'"))
+        steps = plan.timeline().query("device == 'cpu'")
+        callees = steps["callee"].dropna()
+        assert [part.backend == "tensorrt" for part in view.parts] == ["::" in name for name in callees]
+    assert list(mt.partition(program).df["ops"]) == list(mt.partition(plan).df["ops"])
+
+
+def test_bytes_between_parts() -> None:
+    """A value that passes to another part counts once, and as copied where it leaves an engine for the host."""
+    view = mt.partition(load(CHAIN))
+    assert [(part.name, len(part.ops)) for part in view.parts] == [
+        ("engine_0", 2),
+        ("host_0", 1),
+        ("engine_1", 1),
+    ]
+    assert view.df["output_bytes"].tolist() == [2 * 4 * 4 * 4, 2 * 4, 0]
+    assert view.df["input_bytes"].tolist() == [0, 2 * 4 * 4 * 4, 2 * 4]
+    assert view.boundary_bytes == view.copied_bytes == 136
+    assert view.df["why"].tolist() == ["", "no TensorRT layer for Det", ""]
+    assert view.with_settings(min_cluster_size=2).df["why"].iloc[2] == "too small for an engine"
+    assert view.edges.values.tolist() == [["engine_0", "host_0", 1, 128], ["host_0", "engine_1", 1, 8]]
+
+
+def test_a_least_size_sends_small_engines_to_the_host() -> None:
+    """With min_cluster_size=2 the last op joins no engine; a Plan compiled by that pass is cut the same."""
+    view = mt.partition(load(CHAIN))
+    smaller = view.with_settings(min_cluster_size=2)
+    assert (view.engines, view.engine_ops) == (2, 3)
+    assert (smaller.engines, smaller.engine_ops, smaller.min_cluster_size) == (1, 2, 2)
+    assert smaller.pass_text == "plan-clustering{min-cluster-size=2}"
+    pipeline = mt.Pipeline.default("sm89").set("plan-clustering", min_cluster_size=2)
+    plan = mt.compile(load(CHAIN), ["cpu", "sm89"], pipeline=pipeline, cache=False)
+    assert mt.partition(plan, min_cluster_size=2).engines == len(plan.engines.query("target == 'sm89'")) == 1
+    # What went to the host only for its size is still TensorRT's to take.
+    assert mt.partition(plan).engines == 2
+
+
+def test_what_if_lists_different_outcomes_only() -> None:
+    """Each row is another outcome of one way to merge; the settings of a row give the numbers beside them."""
+    view = mt.partition(load(SANDWICH))
+    table = view.what_if
+    assert {"all", "neighbours", "none"} == set(table["merge"])
+    assert not table.drop(columns="min_cluster_size").duplicated().any()
+    for row in table.itertuples():
+        other = view.with_settings(min_cluster_size=row.min_cluster_size, merge=row.merge)
+        assert (other.engines, other.boundary_bytes) == (row.engines, row.boundary_bytes)
+    assert table["engines"].min() == 0  # no cluster has 50 ops
+
+
+def test_unknown_sizes_are_not_made_up() -> None:
+    """With a dynamic dimension the bytes are missing, and the card says how to get them."""
+    text = CHAIN.replace("float[2,4,4]", "float[n,4,4]").replace("float[2]", "float[n]")
+    view = mt.partition(load(text))
+    assert view.boundary_bytes is None and view.df["output_bytes"].isna().tolist() == [True, True, False]
+    assert "give shapes=" in partition_text(view)
+    assert mt.partition(load(text), shapes={"x": (2, 4, 4)}).boundary_bytes == 136
+
+
+def test_branches_are_read_with_what_they_capture() -> None:
+    """A value that only a branch reads still connects its maker with the If."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> main (float[4] x, bool c) => (float[4] y)
+    { a = Relu(x)
+      y = If (c) <then_branch = t () => (float[4] p) { p = Tanh(a) },
+                  else_branch = e () => (float[4] q) { q = Neg(a) }> }"""
+    view = mt.partition(load(text), pipeline="-onnx-to-tensorrt,plan-clustering")
+    assert [part.backend for part in view.parts] == ["onnx"] and view.ops == 2
+
+
+def test_wrong_settings_are_refused() -> None:
+    """The view takes what the pass takes, with the pass's own words."""
+    view = mt.partition(load(CHAIN))
+    with pytest.raises(mt.OptionError, match="merge=some"):
+        view.with_settings(merge="some")
+    with pytest.raises(mt.OptionError, match="min_cluster_size"):
+        view.with_settings(min_cluster_size=0)
+
+
+def test_displays(golden: Callable[[str, str], None]) -> None:
+    """As text and as HTML: the parts, the passes between them, and the table of other settings."""
+    view = mt.partition(load(CHAIN))
+    view.name = "chain"
+    golden("display/partition.txt", partition_text(view))
+    html = partition_html(view)
+    assert "engine_1" in html and "What other settings would do" in html and len(html) < 20_000
+    assert repr(view) == "<Partition of 'chain': 2 engines, 3 of 4 ops in them>"
+
+
+def test_a_thousand_ops_are_cut_again_in_a_tenth_of_a_second() -> None:
+    """A graph larger than those of ResNet-50 and PP-OCR, with an op for the host in every ninth place."""
+    lines = ["v0 = Relu(x)"]
+    for n in range(1, 1000):
+        other = f"d{n} = Det(v{n - 1})" if n % 9 == 0 else f"d{n} = Abs(v{n - 1})"
+        lines.append(f"{other} v{n} = Add(v{n - 1}, d{n})")
+    body = " ".join([*lines, "y = Relu(v999)"])
+    text = f'<ir_version: 8, opset_import: ["" : 17]> main (float[4,4] x) => (float[4,4] y) {{ {body} }}'
+    view = mt.partition(load(text))
+    fastest = min(_seconds(view) for _ in range(5))
+    assert view.engines > 100
+    assert fastest < 0.1
+
+
+def _seconds(view: mt.Partition) -> float:
+    start = time.perf_counter()
+    other = view.with_settings(min_cluster_size=10)
+    assert len(other.df) and other.boundary_bytes is not None
+    return time.perf_counter() - start
