@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["MISSING", "byte_size", "count", "duration", "missing", "plural"]
+__all__ = [
+    "MISSING",
+    "byte_size",
+    "count",
+    "decibels",
+    "duration",
+    "missing",
+    "number",
+    "plural",
+    "share",
+]
 
 MISSING = "–"
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -60,3 +70,33 @@ def plural(number: int, noun: str) -> str:
         return f"1 {noun}"
     many = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{count(number)} {many}"
+
+
+def number(value: Any) -> str:
+    """A number with four digits: "0.001234", "1.2e+05"; "∞" where it is infinite."""
+    if missing(value):
+        return MISSING
+    value = float(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.4g}"
+
+
+def decibels(value: Any) -> str:
+    """A ratio in dB: "31.2 dB"; "exact" where there is no noise, "-∞ dB" where there is nothing else."""
+    if missing(value):
+        return MISSING
+    value = float(value)
+    if math.isinf(value):
+        return "exact" if value > 0 else "-∞ dB"
+    return f"{value:.1f} dB"
+
+
+def share(value: Any) -> str:
+    """A part of 1 in percent: "12 %", "0.3 %"; "100 %" only for all of it."""
+    if missing(value):
+        return MISSING
+    percent = 100 * float(value)
+    if 0 < percent < 1:
+        return f"{percent:.1g} %"
+    return "100 %" if percent >= 100 else f"{min(percent, 99.9):.3g} %"

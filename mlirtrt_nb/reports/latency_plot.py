@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MissingDependencyError
+from .figures import new_figure
 from .statistics import percentile
 
 if TYPE_CHECKING:
@@ -17,14 +17,8 @@ __all__ = ["latency_figure"]
 
 def latency_figure(report: LatencyReport) -> Any:
     """Two axes: latency over time, and its histogram. Raises MissingDependencyError without matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "plots need matplotlib", hint="pip install 'mlirtrt_nb[notebook]'"
-        ) from error
     values = report.samples["Latency"]
-    figure = Figure(figsize=(9, 3), layout="constrained")
+    figure = new_figure((9, 3))
     over_time, histogram = figure.subplots(1, 2, width_ratios=(2, 1), sharey=True)
     over_time.plot(values, ".", markersize=3, alpha=0.6)
     over_time.set_xlabel("query")

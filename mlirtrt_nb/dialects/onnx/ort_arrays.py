@@ -9,11 +9,12 @@ import numpy as np
 
 from ...ir import dtypes
 
-__all__ = ["array_of", "is_numpys", "ort_value"]
+__all__ = ["SPECIAL", "array_of", "is_numpys", "ort_value"]
 
 _NUMBERS = "fiub"
 
-_SPECIAL = {
+# ONNX Runtime's spelling of the types that NumPy lacks -> MLIR's.
+SPECIAL = {
     "tensor(bfloat16)": "bf16",
     "tensor(float8e4m3fn)": "f8E4M3FN",
     "tensor(float8e4m3fnuz)": "f8E4M3FNUZ",
@@ -64,7 +65,7 @@ def _packed(raw: np.ndarray, bits: int) -> np.ndarray:
 
 def array_of(value: Any) -> np.ndarray:
     """The array of a tensor OrtValue (ONNX Runtime's own class or its wrapper), copied."""
-    kind = _SPECIAL.get(value.data_type())
+    kind = SPECIAL.get(value.data_type())
     if kind is None:
         return value.numpy()
     entry = dtypes.by_mlir(kind)

@@ -1,0 +1,1 @@
+"""What rounding does to a program: a reference that rounds after every op, and the questions put to it."""

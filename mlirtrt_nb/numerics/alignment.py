@@ -1,0 +1,111 @@
+"""Runs a program and a variant of it side by side, and pairs the results of the ops that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ir import dtypes
+from . import rounding
+from .interpreter import Executed, Interpreter, Step, Walk
+
+__all__ = ["Pair", "Side", "pairs", "shared_steps"]
+
+# What precision passes add; these ops change the type, not the value.
+_CONVERSIONS = frozenset({"tensorrt.cast", "tensorrt.identity", "tensorrt.quantize", "tensorrt.dequantize"})
+
+
+@dataclass
+class Side:
+    """An op that has run in one of the two programs, and its run."""
+
+    walk: Walk
+    executed: Executed
+
+    @property
+    def step(self) -> Step:
+        return self.executed.step
+
+
+@dataclass
+class Pair:
+    """One op as the reference and as the variant computed it."""
+
+    reference: Side
+    variant: Side
+
+    def arrays(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The floating-point results of both, where they have the same shape."""
+        for one, two in zip(self.reference.executed.results, self.variant.executed.results, strict=True):
+            if _is_float(one) and _is_float(two) and one.shape == two.shape:
+                yield one, two
+
+
+def _is_float(array: Any) -> bool:
+    if not isinstance(array, np.ndarray) or array.dtype.kind in "OUSbiu":
+        return False
+    return dtypes.by_numpy(array.dtype).mlir.startswith(("f", "bf"))
+
+
+def shared_steps(reference: Interpreter, variant: Interpreter) -> dict[int, int]:
+    """Step of the variant -> step of the reference that is the same op, in an order that both keep."""
+    places = {step.key: step.index for step in reference.steps if step.op not in _CONVERSIONS}
+    return {step.index: places[step.key] for step in variant.steps if step.key in places}
+
+
+def pairs(
+    reference: Interpreter,
+    variant: Interpreter,
+    inputs: Mapping[str, np.ndarray],
+    *,
+    forced: bool = False,
+    also: Callable[[Executed], None] | None = None,
+) -> Iterator[Pair]:
+    """Each op that both programs have, once both have run it.
+
+    Args:
+        forced: after each pair the variant goes on with the reference's result, rounded to its own type: its
+            next op then shows the error that it makes itself.
+        also: called with every op of the variant, those that only the variant has included.
+    """
+    shared = shared_steps(reference, variant)
+    ahead = _Ahead(reference.walk(inputs), set(shared.values()))
+    walk = variant.walk(inputs)
+    for executed in walk:
+        if also is not None:
+            also(executed)
+        if executed.step.index in shared:
+            found = ahead.at(shared[executed.step.index])
+            yield Pair(Side(ahead.walk, found), Side(walk, executed))
+            if forced:
+                executed.results = _in_types_of(executed.results, found.results)
+
+
+class _Ahead:
+    """A run that is driven to a wanted op; the results that are wanted later wait."""
+
+    def __init__(self, walk: Walk, wanted: set[int]) -> None:
+        self.walk = walk
+        self._steps = iter(walk)
+        self._wanted = wanted
+        self._waiting: dict[int, Executed] = {}
+
+    def at(self, index: int) -> Executed:
+        while index not in self._waiting:
+            executed = next(self._steps)
+            if executed.step.index in self._wanted:
+                self._waiting[executed.step.index] = Executed(executed.step, list(executed.results))
+        return self._waiting.pop(index)
+
+
+def _in_types_of(own: list[Any], others: list[Any]) -> list[Any]:
+    """`others`, rounded to the element types of `own`."""
+    made = []
+    for mine, other in zip(own, others, strict=True):
+        fits = isinstance(mine, np.ndarray) and isinstance(other, np.ndarray) and mine.shape == other.shape
+        plain = fits and mine.dtype.kind not in "OUS"
+        made.append(rounding.cast(other, dtypes.by_numpy(mine.dtype).mlir) if plain else mine)
+    return made
