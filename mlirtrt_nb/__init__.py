@@ -20,6 +20,9 @@ __version__ = "0.1.0"
 
 # Public name -> the module that defines it. The errors are public too, from errors.py.
 _EXPORTS = {
+    "HostFunction": "native",
+    "Calibration": "ranges",
+    "Keep": "precision",
     "LatencyReport": "reports.latency",
     "Machine": "diagnosis",
     "Partition": "reports.partition",
@@ -27,20 +30,24 @@ _EXPORTS = {
     "Pipeline": "passes.pipeline",
     "PipelineRun": "passes.run",
     "Plan": "plan",
+    "Precision": "precision",
     "Program": "program",
     "Session": "runtime.session",
     "TensorSpec": "program",
     "benchmark": "reports.latency",
+    "calibrate": "calibration.collect",
     "compile": "compilation",
     "doctor": "diagnosis",
     "from_mlir": "frontends.text",
     "from_onnx": "frontends.onnx",
     "help_op": "dialects.reference",
+    "jit": "native",
     "load": "frontends.load",
     "module_pass": "passes.user",
     "partition": "reports.partition",
     "partition_view": "widgets.partition_view",
     "rewrite": "passes.user",
+    "run": "native",
 }
 _PACKAGES = ("errors", "passes")
 

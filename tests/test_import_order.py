@@ -25,7 +25,7 @@ ROWS = [
     {"engine"},
     {"targets", "diagnosis"},
     {"runtime"},
-    {"build", "jit"},
+    {"build", "native"},
     {"plan", "plan_file"},
     {"compilation", "fallbacks", "calibration"},
     {"opt", "display", "reports"},

@@ -1,0 +1,215 @@
+"""Checks that compiled functions make while they run: each assertion becomes a number and a way out.
+
+MLIR's own pass asserts that accesses are in bounds and shapes agree. Added here is what would stop the whole
+process on this processor: integer division by zero, and of the least number by -1; and calls without an end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith, func, scf, vector
+
+from ...errors import InputError, SourceSpan
+from ...ir.locations import sources_of
+from .walking import ops_where
+from .runtime_ir import DEPTH, FIRST_CHECK, FREED, NO_MEMORY, PREFIX
+
+__all__ = ["Failure", "assert_divisors", "assertions_to_exits", "bound_recursion", "failure_at"]
+
+_DIVISIONS = re.compile(r"(?:arith|index)\.(?:div|rem|floordiv|ceildiv)([su])i?")
+_VERIFICATION = "ERROR: Runtime op verification failed"
+_OP_NAME = re.compile(r"(?:^|= )\"?([a-z_]\w*(?:\.\w+)+)")
+_RUNTIME = {
+    NO_MEMORY: "not enough memory for a tensor, or one with a negative dimension",
+    FREED: "memory is deallocated twice, or was never allocated",
+    DEPTH: "functions call each other too deeply",
+}
+
+SpanOf = Callable[[ir.Location], SourceSpan | None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a check says when it does not hold: the message, the place in the user's text where that is known,
+    else the names of the op's sources."""
+
+    what: str
+    where: str | None = None
+    span: SourceSpan | None = None
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Failure:
+        entry = json.loads(text)
+        span = entry["span"]
+        return Failure(entry["what"], entry["where"], SourceSpan(**span) if span else None)
+
+    def error(self, function: str) -> InputError:
+        """The exception for a call of `function`."""
+        where = f"{self.where}, @{function}" if self.where else f"@{function}"
+        return InputError(self.what, where=where, span=self.span)
+
+
+def failure_at(code: int, failures: tuple[Failure, ...]) -> Failure:
+    """The failure that a compiled function's code stands for."""
+    return failures[code - FIRST_CHECK] if code >= FIRST_CHECK else Failure(_RUNTIME[code])
+
+
+# Division ------------------------------------------------------------------------------------------------
+
+
+def assert_divisors(module: ir.Operation) -> None:
+    """Assert before each integer division that it has a result."""
+    for operation in ops_where(module, lambda op: _DIVISIONS.fullmatch(op.name) is not None):
+        match = _DIVISIONS.fullmatch(operation.name)
+        left, right = operation.operands
+        known = _constant(right)
+        if known not in (None, 0, -1):
+            continue
+        with ir.InsertionPoint(operation), operation.location:
+            _assert(_differs(right, 0), f"division by zero in {operation.name}")
+            if match is not None and match[1] == "s" and known is None:
+                least = _not_least(left, right)
+                if least is not None:
+                    _assert(least, f"overflow in {operation.name}: the least number divided by -1")
+
+
+def _constant(value: ir.Value) -> int | None:
+    """The number that an integer value is known to be; None for others."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name not in ("arith.constant", "index.constant"):
+        return None
+    found = owner.attributes["value"]
+    if isinstance(found, ir.DenseElementsAttr):
+        if not found.is_splat:
+            return None
+        found = found.get_splat_value()
+    return int(ir.IntegerAttr(found).value)
+
+
+def _number(like: ir.Value, number: int) -> ir.Value:
+    kind = like.type
+    if isinstance(kind, ir.VectorType):
+        element = ir.IntegerAttr.get(kind.element_type, number)
+        return arith.ConstantOp(kind, ir.DenseElementsAttr.get_splat(kind, element)).result
+    return arith.ConstantOp(kind, ir.IntegerAttr.get(kind, number)).result
+
+
+def _differs(value: ir.Value, number: int) -> ir.Value:
+    return arith.CmpIOp(arith.CmpIPredicate.ne, value, _number(value, number)).result
+
+
+def _not_least(left: ir.Value, right: ir.Value) -> ir.Value | None:
+    element = left.type.element_type if isinstance(left.type, ir.VectorType) else left.type
+    bits = 64 if isinstance(element, ir.IndexType) else ir.IntegerType(element).width
+    if bits > 64:
+        return None
+    return arith.OrIOp(_differs(right, -1), _differs(left, -(1 << (bits - 1)))).result
+
+
+def _assert(condition: ir.Value, message: str) -> None:
+    from torch_mlir.dialects import cf
+
+    kind = condition.type
+    if isinstance(kind, ir.VectorType):
+        flag = ir.IntegerType.get_signless(1)
+        if kind.rank != 1:
+            count = 1
+            for axis in range(kind.rank):
+                count *= kind.get_dim_size(axis)
+            condition = vector.ShapeCastOp(ir.VectorType.get([count], flag), condition).result
+        condition = vector.ReductionOp(flag, vector.CombiningKind.AND, condition).result
+    cf.AssertOp(condition, message)
+
+
+# Recursion -----------------------------------------------------------------------------------------------
+
+
+def bound_recursion(module: ir.Operation) -> None:
+    """Count the depth of calls in functions that may call themselves, and fail where there is no end."""
+    functions = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op for op in ops_where(module, _is_function)
+    }
+    calls = {name: _callees(op) & functions.keys() for name, op in functions.items()}
+    for name, function in functions.items():
+        if not _reaches(calls, name):
+            continue
+        with function.location, ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
+            func.CallOp([], f"{PREFIX}enter", [])
+        for end in ops_where(function, lambda op: op.name == "func.return"):
+            with end.location, ir.InsertionPoint(end):
+                func.CallOp([], f"{PREFIX}leave", [])
+
+
+def _is_function(operation: ir.Operation) -> bool:
+    return operation.name == "func.func" and len(operation.regions[0].blocks) > 0
+
+
+def _callees(function: ir.Operation) -> set[str]:
+    return {
+        ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        for op in ops_where(function, lambda op: op.name == "func.call")
+    }
+
+
+def _reaches(calls: dict[str, set[str]], start: str) -> bool:
+    """Whether `start` can come to call itself."""
+    stack, seen = list(calls[start]), set[str]()
+    while stack:
+        name = stack.pop()
+        if name == start:
+            return True
+        if name not in seen:
+            seen.add(name)
+            stack += calls[name]
+    return False
+
+
+# Assertions ----------------------------------------------------------------------------------------------
+
+
+def assertions_to_exits(module: ir.Operation, span_of: SpanOf) -> list[Failure]:
+    """Turn each `cf.assert` into a call of the runtime with a number of its own; the failures in that order."""
+    failures: list[Failure] = []
+    numbers: dict[Failure, int] = {}
+    for operation in ops_where(module, lambda op: op.name == "cf.assert"):
+        failure = _failure_of(operation, span_of)
+        if failure not in numbers:
+            numbers[failure] = len(failures)
+            failures.append(failure)
+        _exit_unless(operation, FIRST_CHECK + numbers[failure])
+        operation.erase()
+    return failures
+
+
+def _exit_unless(operation: ir.Operation, code: int) -> None:
+    i1, i32 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(32)
+    with ir.InsertionPoint(operation), operation.location:
+        broken = arith.XOrIOp(operation.operands[0], arith.ConstantOp(i1, 1).result).result
+        branch = scf.IfOp(broken)
+        with ir.InsertionPoint(branch.then_block):
+            func.CallOp([], f"{PREFIX}fail", [arith.ConstantOp(i32, code).result])
+            scf.YieldOp([])
+
+
+def _failure_of(operation: ir.Operation, span_of: SpanOf) -> Failure:
+    span = span_of(operation.location)
+    names = ", ".join(sources_of(operation.location)[:1])
+    return Failure(_message(ir.StringAttr(operation.attributes["msg"]).value), None if span else names or None, span)
+
+
+def _message(text: str) -> str:
+    """The reason that MLIR's verification gives and the op's name; of a user's assertion, its own text."""
+    if not text.startswith(_VERIFICATION):
+        return text
+    lines = text.split("\n")
+    reason = next((line[2:] for line in lines if line.startswith("^ ")), "a check failed")
+    name = _OP_NAME.search(lines[1]) if len(lines) > 1 else None
+    return f"{reason.replace(' #', ' ')} in {name[1]}" if name else reason

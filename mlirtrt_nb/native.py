@@ -1,0 +1,247 @@
+"""`jit` and `run`: functions of upstream dialects as native code of this process, called with arrays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .errors import InputError, OptionError
+from .program import Program, TensorSpec
+from .runtime.inputs import as_array, spelled
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
+
+    from .engine.host.kernel import Kernel
+    from .engine.host.lowering import Lowered
+    from .engine.host.types import HostType
+
+__all__ = ["HostFunction", "jit", "run"]
+
+
+def jit(program: Program | Any, func: str | None = None) -> HostFunction:
+    """Compile a function of `program` for this processor.
+
+    The function may use any upstream dialect (linalg, tensor, arith, math, scf, memref, affine, vector, complex,
+    index, shape), stablehlo, chlo, tosa and torch. Tensors, memrefs and numbers go in and out as arrays and
+    NumPy scalars; memrefs are changed in place. Accesses out of bounds, shapes that disagree, divisions by
+    zero and assertions that do not hold are errors of the call.
+
+    Args:
+        program: a Program, or anything that `mt.load` takes.
+        func: the function's name; by default `main`, else the first public one.
+
+    Raises:
+        OptionError: there is no such function.
+        EngineBuildError: it has an op that cannot be compiled for the host; the message names it.
+    """
+    from .frontends.load import load
+
+    source = program if isinstance(program, Program) else load(program)
+    return HostFunction(source, _function(source, func))
+
+
+def run(program: Program | Any, *inputs: Any, func: str | None = None) -> Any:
+    """Run a function of `program` on arrays: one result bare, several as a tuple, none as None.
+
+    It is compiled at the first call and kept for as long as the program lives and its IR stays the same; see
+    `jit` for what it may contain. A function of tensorrt or onnx ops is run by a Plan for "cpu".
+
+    Args:
+        program: a Program, or anything that `mt.load` takes.
+        inputs: one array or number per argument.
+        func: the function's name; by default `main`, else the first public one.
+
+    Raises:
+        OptionError, EngineBuildError: as `jit`.
+        InputError: the inputs do not fit, or a check failed while it ran.
+    """
+    from .frontends.load import load
+    from .ir.bytecode import write_module
+
+    source = program if isinstance(program, Program) else load(program)
+    ir_now = write_module(source.module)
+    kept = _KEPT.setdefault(source, {})
+    if func not in kept or kept[func][0] != ir_now:
+        kept[func] = (ir_now, jit(source, func))
+    return kept[func][1](*inputs)
+
+
+# Program -> function -> (IR that was compiled, compiled function).
+_KEPT: WeakKeyDictionary[Program, dict[str | None, tuple[bytes, HostFunction]]] = WeakKeyDictionary()
+
+
+def _function(program: Program, name: str | None) -> ir.Operation:
+    from .ir.inspect import entry_function
+    from .ir.symbols import functions
+
+    if name is None:
+        entry = entry_function(program.module.operation)
+        if entry is None:
+            raise OptionError(f"program {program.name!r} has no function with a body")
+        return entry
+    found = {path: op for path, op in functions(program.module) if not op.is_external}
+    if name.lstrip("@") in found:
+        return found[name.lstrip("@")].operation
+    close = get_close_matches(name, list(found), 1)
+    meant = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(found) or 'none'}"
+    raise OptionError(f"program {program.name!r} has no function {name!r}", hint=meant)
+
+
+class HostFunction:
+    """A function that has been compiled for this processor. Call it with one array or number per argument.
+
+    Attributes:
+        name: the function's name.
+        lower_seconds, compile_seconds: wall time of MLIR's passes, and of LLVM.
+    """
+
+    def __init__(self, program: Program, function: ir.Operation) -> None:
+        from .engine.host.kernel import Kernel
+        from .engine.host.lowering import lower
+
+        self.name = str(function.attributes["sym_name"]).strip('"')
+        names = _argument_names(function)
+        started = time.perf_counter()
+        self._lowered: Lowered = lower(function, program.weights, program.text_source)
+        lowered = time.perf_counter()
+        self._kernel: Kernel = Kernel(self._lowered, program.weights, self.name)
+        self.lower_seconds = lowered - started
+        self.compile_seconds = time.perf_counter() - lowered
+        self._checks = [
+            _Argument(name, kind) for name, kind in zip(names, self._lowered.inputs, strict=True)
+        ]
+
+    @property
+    def inputs(self) -> list[TensorSpec]:
+        """The arguments, by the names that they have in the text."""
+        return [_spec(check.name, check.kind) for check in self._checks]
+
+    @property
+    def outputs(self) -> list[TensorSpec]:
+        """The results."""
+        return [_spec(f"result{n}", kind) for n, kind in enumerate(self._lowered.outputs)]
+
+    @cached_property
+    def llvm(self) -> str:
+        """The code as LLVM IR, before LLVM's own optimisations."""
+        from torch_mlir import ir
+        from torch_mlir.dialects.llvm import translate_module_to_llvmir
+
+        with ir.Context():
+            return translate_module_to_llvmir(ir.Module.parse(self._lowered.bytecode).operation)
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run on arrays and numbers. Raises InputError: they do not fit, or a check failed while it ran."""
+        if len(inputs) != len(self._checks):
+            raise InputError(
+                f"@{self.name} takes {len(self._checks)} inputs, got {len(inputs)}", hint=self._signature()
+            )
+        results = self._kernel([check(value) for check, value in zip(self._checks, inputs, strict=True)])
+        return results[0] if len(results) == 1 else tuple(results) or None
+
+    def _signature(self) -> str:
+        return "inputs: " + (", ".join(f"{check.name}: {check.kind}" for check in self._checks) or "none")
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{check.name}: {check.kind}" for check in self._checks)
+        return f"<HostFunction @{self.name}({inputs}) -> ({', '.join(map(str, self._lowered.outputs))})>"
+
+
+def _argument_names(function: ir.Operation) -> list[str]:
+    """The names of a function's arguments: as they were given in the text, else by number."""
+    from torch_mlir import ir
+
+    names = []
+    for number, argument in enumerate(function.regions[0].blocks[0].arguments):
+        location = argument.location
+        names.append(location.name_str if isinstance(location, ir.NameLoc) else f"arg{number}")
+    return names
+
+
+def _spec(name: str, kind: HostType) -> TensorSpec:
+    return TensorSpec(name, tuple(None if dim < 0 else dim for dim in kind.shape), kind.dtype)
+
+
+class _Argument:
+    """Makes of what a caller gives what native code reads, or says what was expected."""
+
+    def __init__(self, name: str, kind: HostType) -> None:
+        self.name = name
+        self.kind = kind
+        self._dtype = kind.np
+
+    def __call__(self, value: Any) -> Any:
+        return self._number(value) if self.kind.is_scalar else self._array(value)
+
+    def _number(self, value: Any) -> Any:
+        found = np.asarray(value)
+        if found.shape != ():
+            raise InputError(
+                f"input {self.name!r} has shape {spelled(found.shape)}, expected a number ({self.kind})"
+            )
+        if found.dtype == self._dtype:
+            return found[()]
+        if isinstance(value, bool | int | float | complex) and np.can_cast(found.dtype, self._dtype, "same_kind"):
+            return self._fitting(value)
+        if isinstance(value, int | float) and self._dtype.kind == "V":
+            return self._fitting(value)
+        raise InputError(f"input {self.name!r} is a {_kind_name(value)}, expected {self.kind}")
+
+    def _fitting(self, value: Any) -> Any:
+        """A Python number of another width, if the type has it."""
+        if self._dtype.kind in "iu":
+            limits = np.iinfo(self._dtype)
+            if not limits.min <= value <= limits.max:
+                raise InputError(
+                    f"input {self.name!r} is {value}, which {self.kind} does not hold",
+                    hint=f"{limits.min} to {limits.max}",
+                )
+        return np.asarray(value).astype(self._dtype)[()]
+
+    def _array(self, value: Any) -> np.ndarray:
+        if self.kind.kind == "memref" and not isinstance(value, np.ndarray):
+            raise InputError(
+                f"input {self.name!r} is a {_kind_name(value)}; a memref is changed in place",
+                hint="give a NumPy array",
+            )
+        array = as_array(value, f"input {self.name!r}")
+        if array.dtype != self._dtype:
+            raise InputError(
+                f"input {self.name!r} has dtype {array.dtype}, expected {self._dtype}",
+                hint=f"{self.name}.astype({self._dtype.name!r})" if self.name.isidentifier() else None,
+            )
+        if not self._fits(array.shape):
+            raise InputError(
+                f"input {self.name!r} has shape {spelled(array.shape)}, expected {spelled(self.kind.shape)}"
+            )
+        if self.kind.kind == "memref":
+            self._check_writable(array)
+            return array
+        return array if array.flags.c_contiguous else array.copy(order="C")
+
+    def _fits(self, shape: Sequence[int]) -> bool:
+        wanted = self.kind.shape
+        return len(shape) == len(wanted) and all(
+            want in (-1, dim) for want, dim in zip(wanted, shape, strict=True)
+        )
+
+    def _check_writable(self, array: np.ndarray) -> None:
+        if not array.flags.writeable:
+            raise InputError(f"input {self.name!r} cannot be written; a memref is changed in place")
+        if not self.kind.strided and not array.flags.c_contiguous:
+            raise InputError(
+                f"input {self.name!r} is not contiguous; a memref is changed in place",
+                hint="declare it as memref<..., strided<[?, ...], offset: ?>>, or give a copy",
+            )
+
+
+def _kind_name(value: Any) -> str:
+    dtype = getattr(value, "dtype", None)
+    return type(value).__name__ if dtype is None or isinstance(value, np.generic) else f"{dtype} array"
