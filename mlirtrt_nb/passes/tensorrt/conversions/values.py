@@ -31,7 +31,8 @@ class Values:
     def __init__(self, weights: MutableMapping[str, np.ndarray], home: ir.Block | None = None) -> None:
         self.weights = weights
         self.created: list[ir.Operation] = []
-        self._home = home
+        # The blocks whose constants stay where they are: the function's, and the Plan's in it.
+        self._homes = [] if home is None else [home]
         self._journal: list[tuple[dict[Any, Any], Any]] = []
         self._converted: dict[ir.Value, ir.Value] = {}
         self._constants: dict[tuple[ir.Value, tuple[int, ...] | None], ir.Value] = {}
@@ -68,6 +69,18 @@ class Values:
         finally:
             self._point, self._location = point, location
             self._forget(start, (self._constants, self._shapes))
+
+    @contextmanager
+    def at_home(self, block: ir.Block) -> Iterator[None]:
+        """Convert the ops of a region of the Plan meanwhile, where they stand. Shapes are worked out anew there:
+        one from outside would have to enter an engine as a value."""
+        self._homes.append(block)
+        shapes, self._shapes = self._shapes, {}
+        try:
+            yield
+        finally:
+            self._homes.pop()
+            self._shapes = shapes
 
     def at(self, operation: ir.Operation) -> None:
         """Make ops at the location of `operation` from here on."""
@@ -229,7 +242,7 @@ class Values:
         array = constant_array(value, self.weights)
         assert array is not None
         # Where the onnx constant stands, so that every later op may use it; not so in a region, which goes.
-        inner = self._home is not None and owner.operation.block != self._home
+        inner = bool(self._homes) and owner.operation.block not in self._homes
         point = self._point if inner else ir.InsertionPoint(owner.operation)
         made = create(
             "tensorrt.constant",
