@@ -11,7 +11,7 @@ from .palette import TOKEN_ROLES
 from .style import framed
 from .units import plural
 
-__all__ = ["code_html", "cut_lines", "fold_constants", "ir_html"]
+__all__ = ["code_html", "cut_lines", "fold_constants", "ir_html", "role_of"]
 
 _CONSTANT = re.compile(r"\s*%[\w$.-]+ = [\w.]+\.[cC]onstant\b")
 _LONGEST = 1000  # characters of one line
@@ -78,7 +78,7 @@ def _highlight(text: str) -> str:
     parts: list[str] = []
     role, run = "", ""
     for token, value in lex(text, MlirLexer(stripnl=False, ensurenl=False)):
-        new = _role(str(token))
+        new = role_of(str(token))
         if new != role:
             parts.append(_span(role, run))
             role, run = new, ""
@@ -88,7 +88,7 @@ def _highlight(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _role(token: str) -> str:
+def role_of(token: str) -> str:
     """The colour role of a token type by its nearest listed ancestor; "" for plain text."""
     while token:
         if token in TOKEN_ROLES:

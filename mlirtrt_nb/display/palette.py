@@ -4,7 +4,8 @@ from __future__ import annotations
 
 __all__ = ["DARK", "LIGHT", "TOKEN_ROLES", "contrast"]
 
-# Roles: `page` and `code` are backgrounds, `line` borders and rules, `bar` the fill of bars; the rest is text.
+# Roles: `page`, `code`, `head`, `came` and `went` (lines of a diff) are backgrounds, `line` borders and rules,
+# `bar` the fill of bars on `track`; the rest is text.
 LIGHT = {
     "page": "#ffffff",
     "code": "#f6f7f9",
@@ -12,6 +13,8 @@ LIGHT = {
     "line": "#c9d1da",
     "bar": "#2f6fb5",
     "track": "#dfe5ec",
+    "came": "#e9f6ec",
+    "went": "#fdeeee",
     "text": "#1b2127",
     "muted": "#56616d",
     "accent": "#1f5fa8",
@@ -35,6 +38,8 @@ DARK = {
     "line": "#414a55",
     "bar": "#6aa7e8",
     "track": "#333b45",
+    "came": "#16301d",
+    "went": "#3a1d1f",
     "text": "#e3e7ec",
     "muted": "#a3adb8",
     "accent": "#82b9f5",

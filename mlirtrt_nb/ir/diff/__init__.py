@@ -7,6 +7,7 @@ checked against each other (`values`), so that a rewired operand is a change and
 from __future__ import annotations
 
 from .rows import Row, TextDiff, diff_texts
+from .stretches import stretches
 from .unified import unified_text
 
-__all__ = ["Row", "TextDiff", "diff_texts", "unified_text"]
+__all__ = ["Row", "TextDiff", "diff_texts", "stretches", "unified_text"]

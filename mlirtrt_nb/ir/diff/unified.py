@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .rows import Row, TextDiff, diff_texts
+from .stretches import stretches
 
-__all__ = ["hunks", "unified_text"]
+__all__ = ["unified_text"]
 
 
 def unified_text(before: str, after: str, from_name: str, to_name: str, context: int = 3) -> str:
@@ -18,27 +19,10 @@ def unified_text(before: str, after: str, from_name: str, to_name: str, context:
     if diff.is_empty:
         return ""
     lines = [f"--- {from_name}", f"+++ {to_name}"]
-    for rows in hunks(diff, context):
-        lines += _hunk(diff, rows)
+    for changed, rows in stretches(diff, context):
+        if changed:
+            lines += _hunk(diff, rows)
     return "\n".join(lines)
-
-
-def hunks(diff: TextDiff, context: int) -> Iterator[list[Row]]:
-    """The rows of each stretch of changes with what is around it; stretches that touch are one."""
-    shown = [False] * len(diff.rows)
-    for number, row in enumerate(diff.rows):
-        if row.kind != "same":
-            for n in range(max(0, number - context), min(len(shown), number + context + 1)):
-                shown[n] = True
-    current: list[Row] = []
-    for row, visible in zip(diff.rows, shown, strict=True):
-        if visible:
-            current.append(row)
-        elif current:
-            yield current
-            current = []
-    if current:
-        yield current
 
 
 def _hunk(diff: TextDiff, rows: list[Row]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from mlirtrt_nb.display.palette import DARK, LIGHT, TOKEN_ROLES, contrast
 
-BACKGROUNDS = ("page", "code", "head")
+BACKGROUNDS = ("page", "code", "head", "came", "went")
 NOT_TEXT = {*BACKGROUNDS, "line", "bar", "track"}
 
 
