@@ -10,9 +10,11 @@
     ├── CompileError           a pass or an engine build failed
     │   ├── PassError              names the pass; keeps the last good IR
     │   ├── EngineBuildError       names the engine and the builder's message
+    │   ├── WorkerCrashed          the worker process ended in a pass or a build; keeps a reproducer
     │   └── Cancelled              the user stopped it
     ├── TargetError            this machine cannot build for or run on that target
     ├── PrecisionError         a precision that cannot be had
+    ├── CalibrationError       inputs or ranges that no calibration can be made of
     ├── PlanFileError          a .plan file that is damaged or of another version
     ├── InputError             wrong name, rank, shape or dtype at a call
     ├── OptionError            an unknown pass, option, or value
@@ -27,6 +29,7 @@ import unicodedata
 from dataclasses import dataclass
 
 __all__ = [
+    "CalibrationError",
     "Cancelled",
     "CompileError",
     "EngineBuildError",
@@ -45,6 +48,7 @@ __all__ = [
     "SourceSpan",
     "TargetError",
     "VerificationError",
+    "WorkerCrashed",
 ]
 
 
@@ -67,6 +71,15 @@ class SourceSpan:
         pad = " " * len(prefix) + _blank(shown[:at]).ljust(at if at > len(shown) else 0)
         marks = "^" + "~" * (len(_blank(shown[at : at + self.length])) - 1)
         return f"    {prefix}{shown}\n    {pad}{marks}"
+
+
+def span_of_line(filename: str, number: int) -> SourceSpan:
+    """A whole line of Python code, without its indentation; of a cell, if IPython keeps it."""
+    import linecache
+
+    line = linecache.getline(filename, number).rstrip()
+    text = line.strip()
+    return SourceSpan(filename, number, len(line) - len(text) + 1, line, max(len(text), 1))
 
 
 def _blank(text: str) -> str:
@@ -195,6 +208,20 @@ class EngineBuildError(CompileError):
     location: str | None = None
 
 
+class WorkerCrashed(CompileError):
+    """The worker process ended in the middle of its work, or exceeded a limit and was ended.
+
+    `doing` names the pass or the engine; `output` is what was written to standard output and error meanwhile.
+    `reproducer` is the path of a file that holds the program and, in its first lines, the command that runs
+    the same work on it. `last_good` is the program before that pass, if kept.
+    """
+
+    doing: str = ""
+    output: str = ""
+    reproducer: str | None = None
+    last_good: object | None = None
+
+
 class Cancelled(CompileError):
     """The user stopped the work. Nothing was written."""
 
@@ -205,6 +232,10 @@ class TargetError(MlirTrtError):
 
 class PrecisionError(MlirTrtError):
     """A precision that does not exist or that the target lacks."""
+
+
+class CalibrationError(MlirTrtError, ValueError):
+    """Inputs of which no ranges can be found, or ranges that are wrong or of another model."""
 
 
 class PlanFileError(MlirTrtError):

@@ -15,6 +15,7 @@ ROWS = [
     {"errors"},
     {"ir"},
     {"files"},
+    {"worker"},
     {"ranges"},
     {"precision"},
     {"program", "options", "container"},

@@ -6,6 +6,7 @@ frees all it held, and names of weights never clash between programs.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 
@@ -17,7 +18,7 @@ from torch_mlir.dialects import torch as torch_dialect
 from . import irdl
 from .opdef import DialectDef, OpDef
 
-__all__ = ["definition", "definitions", "new_context", "register_dialect", "shown_name"]
+__all__ = ["definition", "definitions", "keep_spare", "new_context", "register_dialect", "shown_name"]
 
 _DIALECTS: dict[str, DialectDef] = {}
 
@@ -56,8 +57,24 @@ def shown_name(op_name: str) -> str:
     return found.display_name or op_name if found else op_name
 
 
+# At most one context made in advance. Taking it out of a list is atomic.
+_spare: list[ir.Context] = []
+
+
+def keep_spare() -> None:
+    """Make the next context in advance, for who has time now: it takes most of the time of reading a program."""
+    if not _spare:
+        _spare.append(_made())
+
+
 def new_context() -> ir.Context:
     """A fresh context: upstream, stablehlo, torch and the package's own dialects."""
+    with suppress(IndexError):
+        return _spare.pop()
+    return _made()
+
+
+def _made() -> ir.Context:
     context = ir.Context()
     with context:
         _stablehlo.register_dialect(context)

@@ -1,0 +1,12 @@
+"""Work in a process of its own, so that what goes wrong there ends that process and not the user's.
+
+`call` runs a function there; `Isolation` says within which limits. See docs/isolation.md.
+"""
+
+from __future__ import annotations
+
+from .call import Outcome, call
+from .pool import prewarm, shut_down
+from .settings import Isolation, isolation_of
+
+__all__ = ["Isolation", "Outcome", "call", "isolation_of", "prewarm", "shut_down"]

@@ -1,0 +1,182 @@
+"""The worker process: takes calls from its parent one after another, until the parent ends."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import fcntl
+import gc
+import logging
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import cloudpickle
+
+from ..errors import MlirTrtError
+from . import inside
+from .channel import Channel
+from .shared import SharedBuffers
+from .streams import forward_streams
+
+__all__ = ["main"]
+
+# Imported before the first call, by name since they are higher rows than this one.
+_WARM = ("mlirtrt_nb.compilation", "mlirtrt_nb.passes.pipeline", "mlirtrt_nb.ir.bytecode")
+_PAUSE_SECONDS = 0.02  # without a further call; then there is time to tidy up
+
+
+def main(end: int, lifeline: int, mark: str) -> None:
+    """Serve the socket `end`. `mark` separates the outputs of steps."""
+    _die_with_parent(lifeline)
+    _settle()
+    channel = Channel(socket.socket(fileno=end), SharedBuffers(freeze=True))
+    inside.enter(_teller(channel, f"{mark}".encode()))
+    forward_streams(lambda stream, text: channel.send(("print", (stream, text))))
+    _forward_warnings()
+    logging.getLogger().addHandler(_LogForwarder())
+    for name in _WARM:
+        import_module(name)
+    gc.freeze()
+    called = True
+    while True:
+        if called and not select.select([channel.socket], [], [], _PAUSE_SECONDS)[0]:
+            _rest()
+        try:
+            message = channel.receive()
+        except EOFError:
+            os._exit(0)
+        called = _serve(channel, message.open)
+        del message
+
+
+def _die_with_parent(lifeline: int) -> None:
+    """Let the kernel end this process when the parent's end of a pipe closes.
+
+    That happens however the parent ends, and takes effect even while native code holds the interpreter.
+    """
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _settle() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("500")  # where memory runs out, this process should go, not the user's
+
+
+def _teller(channel: Channel, mark: bytes) -> Callable[[str, Any, bool], None]:
+    def end_section() -> None:
+        _flush()
+        with suppress(OSError):
+            os.write(2, mark)
+
+    def tell(kind: str, value: Any, ends_section: bool) -> None:
+        if ends_section:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+        channel.send((kind, value), end_section if ends_section else None)
+
+    return tell
+
+
+def _flush() -> None:
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).fflush(None)
+
+
+def _serve(channel: Channel, opened: Callable[[], Any]) -> bool:
+    """Answer one message. True if it was a call."""
+    try:
+        kind, *rest = opened()
+        if kind != "call":
+            if kind == "setup":
+                _set_up(*rest)
+            return False
+        inside.tell("started", None)
+        function, arguments, options = rest
+        answer = ("done", function(*arguments, **options))
+    except BaseException as error:
+        answer = ("failed", _described(error))
+    _answer(channel, answer)
+    channel.buffers.end_call(sender=True)
+    return True
+
+
+def _set_up(paths: list[str], folder: str, environment: dict[str, str], level: int) -> None:
+    """Follow the parent: where modules are found, the working folder, the environment, the level of logs."""
+    sys.path[:] = paths
+    with suppress(OSError):
+        os.chdir(folder)
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+    logging.getLogger().setLevel(level)
+
+
+def _answer(channel: Channel, answer: tuple[str, Any]) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    try:
+        inside.tell(*answer)
+    except OSError:
+        os._exit(0)  # nobody is waiting any more
+    except Exception as error:
+        inside.tell("failed", _described(MlirTrtError(f"the result cannot be sent back: {error}")))
+
+
+def _described(error: BaseException) -> list[tuple[bytes, list[tuple[str, int, str]]]]:
+    """The error and its causes, each pickled, with the file, line and function of its frames."""
+    chain: list[tuple[bytes, list[tuple[str, int, str]]]] = []
+    current: BaseException | None = error
+    while current is not None and len(chain) < 8:
+        trace = traceback.extract_tb(current.__traceback__)
+        frames = [(f.filename, f.lineno or 0, f.name) for f in trace if f.filename != __file__]
+        chain.append((_pickled(current), frames))
+        current = current.__cause__
+    return chain
+
+
+def _pickled(error: BaseException) -> bytes:
+    with suppress(Exception):
+        data: bytes = cloudpickle.dumps(error)
+        cloudpickle.loads(data)
+        return data
+    return cloudpickle.dumps(MlirTrtError(f"{type(error).__name__}: {error}"))  # type: ignore[no-any-return]
+
+
+def _forward_warnings() -> None:
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+        inside.tell("warning", (str(message), category, filename, lineno))
+
+    warnings.simplefilter("always")  # the parent's filters decide
+    warnings.showwarning = show  # type: ignore[assignment]
+
+
+class _LogForwarder(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        record.msg, record.args, record.exc_info = self.format(record), None, None
+        inside.tell("log", record)
+
+
+def _rest() -> None:
+    """In a pause: let memory go, and make the next call's context in advance."""
+    from ..ir.context import keep_spare
+
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    keep_spare()
