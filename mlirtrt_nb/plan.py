@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch_mlir.dialects.builtin import ModuleOp
 
+    from .display.graph import GraphView
     from .program import Program
     from .reports.plan_report import PlanReport
     from .runtime.schedule import Schedule, Signature
@@ -129,6 +130,10 @@ class Plan:
         from .ir.assembly import print_module
 
         return print_module(self.module, custom=custom, locations=locations, limit=limit, names=True)
+
+    def graph(self, function: str | None = None, **options: Any) -> GraphView:
+        """A picture of the Plan's engines and host parts, or of one of its functions; see `Program.graph`."""
+        return self.program.graph(function, **options)
 
     @property
     def inputs(self) -> list[TensorSpec]:

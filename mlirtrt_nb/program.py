@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from torch_mlir import ir
     from torch_mlir.dialects.builtin import ModuleOp
 
+    from .display.graph import GraphView
+
 __all__ = ["Program", "TensorSpec"]
 
 
@@ -91,6 +93,13 @@ class Program:
         return print_module(
             self.module, custom=custom, locations=locations, limit=limit, names=self.text_source is not None
         )
+
+    def graph(self, function: str | None = None, **options: Any) -> GraphView:
+        """A picture of a function, the entry one if none is named. Options: `collapse`, `around`, `hops`,
+        `constants`, `limit`; see `display.graph.GraphView`. Raises OptionError."""
+        from .display.graph import GraphView
+
+        return GraphView(self, function, **options)
 
     def verify(self) -> None:
         """Check every op against its rules. Raises VerificationError, with each broken rule in the text."""
