@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import Cancelled, OptionError
+from .precision import Precision, check_supported
 from .profiles import parse_profiles
 from .program import Program
-from .targets import check_precision, device_kind, parse_targets
+from .targets import device_kind, parse_targets
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from .passes.pipeline import Pipeline
     from .plan import Plan
 
-__all__ = ["before_clustering", "compile"]
+__all__ = ["before_clustering", "compile", "finish"]
 
 Progress = Callable[[str, int, int], bool]
 
@@ -32,7 +34,7 @@ _ROUNDS = 8
 def compile(
     program: Program | str | os.PathLike[str] | Any,
     target: str | Iterable[str] = "cpu",
-    precision: str = "fp32",
+    precision: Precision | str = "fp32",
     shapes: Any = None,
     pipeline: Pipeline | str | None = None,
     cache: bool = True,
@@ -44,7 +46,8 @@ def compile(
         program: a Program, or anything that `mt.load` takes.
         target: "cpu", a TensorRT-RTX target built ahead of time with no GPU ("sm75" ... "sm121"), "cuda"
             for the GPU that is present, or several of them.
-        precision: "fp32"; a model's own types are kept.
+        precision: "fp32" (a model's own types are kept), "fp16", "bf16", "int8", "fp8", "int4", or a
+            `Precision` with exceptions and calibration data.
         shapes: shapes of dynamic inputs: `{"x": (1, 3, 224, 224)}`, `{"x": "1x3x224x224"}`,
             `{"x": (min, opt, max)}`, or a list of such mappings, one per optimization profile.
         pipeline: a Pipeline or its text, instead of `Pipeline.default(...)`.
@@ -52,8 +55,8 @@ def compile(
         progress: called as `progress(phase, done, total)`; returning False cancels.
 
     Raises:
-        SourceError, ShapeError, TargetError, PrecisionError, OptionError, PassError, EngineBuildError,
-        Cancelled.
+        SourceError, ShapeError, TargetError, PrecisionError, CalibrationError, OptionError, PassError,
+        EngineBuildError, Cancelled.
     """
     from .engine.cache import EngineCache
     from .frontends.load import load
@@ -64,15 +67,37 @@ def compile(
             f"progress= is a {type(progress).__name__}", hint="give a function of phase, done and total"
         )
     targets = parse_targets(target)
-    check_precision(precision)
+    chosen = Precision.of(precision)
+    check_supported(chosen, targets)
     source = program if isinstance(program, Program) else load(program)
     context = PassContext(targets, parse_profiles(source.inputs, shapes))
-    steps = _pipeline(pipeline, targets, precision)
     _tell(progress, "passes", 0, 1)
+    if pipeline is None:
+        chosen = _with_ranges(chosen, source, shapes)
+    steps = _pipeline(pipeline, targets, chosen)
     outlined, engines = _partition_and_build(
         source, steps, context, EngineCache.default() if cache else None, progress
     )
-    return _plan(source, outlined, engines, context, steps)
+    return _plan(source, outlined, engines, context, steps, _described(chosen))
+
+
+def _with_ranges(precision: Precision, source: Program, shapes: Any) -> Precision:
+    """The precision with the ranges that it needs: those it has, if they are of this program, or new ones."""
+    if not precision.needs_ranges:
+        return precision
+    from .calibration.collect import ranges_for
+
+    return replace(precision, calibration=ranges_for(precision, source, shapes))
+
+
+def _described(precision: Precision) -> dict[str, Any]:
+    """What a Plan's metadata says of its precision."""
+    found: dict[str, Any] = {"precision": precision.base}
+    if precision.needs_ranges:
+        ranges = precision.calibration
+        found["calibration"] = f"{ranges.method}, {ranges.inputs}"
+        found["synthetic_calibration"] = ranges.synthetic
+    return found
 
 
 def before_clustering(
@@ -89,15 +114,29 @@ def before_clustering(
 
     targets = parse_targets(target)
     profiles = parse_profiles(program.inputs, shapes) if shapes else ()
-    head, _ = _split_before_clustering(_pipeline(pipeline, targets, "fp32"))
+    head, _ = _split_before_clustering(_pipeline(pipeline, targets, Precision("fp32")))
     return head.run(program, PassContext(targets, profiles), keep_snapshots=False).program
 
 
-def _pipeline(given: Pipeline | str | None, targets: tuple[str, ...], precision: str) -> Pipeline:
+def finish(converted: Program, context: PassContext) -> Plan:
+    """The Plan of a program that has been through the passes before clustering; its engines are not cached."""
+    from .passes.pipeline import Pipeline
+
+    tail = Pipeline.parse("plan-clustering,plan-outline-clusters")
+    outlined, engines = _cluster_and_build(converted, tail, context, None, None)
+    return _plan(converted, outlined, engines, context, tail, {})
+
+
+def _pipeline(given: Pipeline | str | None, targets: tuple[str, ...], precision: Precision) -> Pipeline:
     from .passes.pipeline import Pipeline
 
     if given is None:
         return Pipeline.default(targets, precision)
+    if precision.base != "fp32":
+        raise OptionError(
+            f"pipeline= says which passes run, so that precision={precision.base!r} has no effect",
+            hint="give pipeline=mt.Pipeline.default(target, precision), changed as you like",
+        )
     if isinstance(given, str):
         return Pipeline.parse(given)
     if not isinstance(given, Pipeline):
@@ -121,10 +160,20 @@ def _partition_and_build(
     progress: Progress | None,
 ) -> tuple[Program, list[Engine]]:
     """Run the passes and build the engines; an op that a builder refuses goes to another backend."""
-    from .build import Refusal, build_engines
-
     head, tail = _split_before_clustering(steps)
     converted = head.run(source, context, keep_snapshots=False).program
+    return _cluster_and_build(converted, tail, context, cache, progress)
+
+
+def _cluster_and_build(
+    converted: Program,
+    tail: Pipeline,
+    context: PassContext,
+    cache: EngineCache | None,
+    progress: Progress | None,
+) -> tuple[Program, list[Engine]]:
+    from .build import Refusal, build_engines
+
     rounds = 0
     while True:
         outlined = tail.run(converted, context, keep_snapshots=False).program
@@ -172,7 +221,12 @@ def _is_open(operation: ir.Operation) -> bool:
 
 
 def _plan(
-    source: Program, outlined: Program, engines: list[Engine], context: PassContext, steps: Pipeline
+    source: Program,
+    outlined: Program,
+    engines: list[Engine],
+    context: PassContext,
+    steps: Pipeline,
+    described: dict[str, Any],
 ) -> Plan:
     """Schedule the outlined program for each kind of device, and put everything into a Plan."""
     from .fallbacks import fallbacks_of
@@ -188,7 +242,12 @@ def _plan(
         workspaces[engine.name] = max(scratch, workspaces.get(engine.name, 0))
     for device, targets in kinds.items():
         schedule(outlined, device, targets, workspaces=workspaces, profiles=context.profiles)
-    metadata = {"source": source.source, "pipeline": str(steps), "targets": list(context.targets)}
+    metadata = {
+        "source": source.source,
+        "pipeline": str(steps),
+        "targets": list(context.targets),
+        **described,
+    }
     return Plan(
         outlined.module,
         engines,

@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from .errors import PrecisionError, TargetError
+from .errors import TargetError
 
 if TYPE_CHECKING:
     from .engine.base import EngineBuilder
 
-__all__ = ["AHEAD_OF_TIME", "TARGETS", "builder_for", "check_precision", "device_kind", "parse_targets"]
+__all__ = ["AHEAD_OF_TIME", "TARGETS", "builder_for", "device_kind", "parse_targets"]
 
 # Compute capabilities that TensorRT-RTX builds for on a machine with no GPU; its builder checks them too.
 AHEAD_OF_TIME = ("sm75", "sm80", "sm86", "sm89", "sm120", "sm121")
 TARGETS = ("cpu", *AHEAD_OF_TIME, "cuda")
-_PRECISIONS = ("fp32",)
 
 
 def parse_targets(target: str | Iterable[str]) -> tuple[str, ...]:
@@ -32,15 +31,6 @@ def parse_targets(target: str | Iterable[str]) -> tuple[str, ...]:
             meant = f"did you mean {close[0]!r}? " if close else ""
             raise TargetError(f"unknown target {name!r}", hint=f"{meant}targets: {', '.join(TARGETS)}")
     return tuple(dict.fromkeys(names))
-
-
-def check_precision(precision: object) -> None:
-    """Raise PrecisionError for a precision whose passes do not exist."""
-    if precision not in _PRECISIONS:
-        raise PrecisionError(
-            f"precision {precision!r} is not available; this version has {', '.join(_PRECISIONS)}",
-            hint="TensorRT networks are strongly typed: a model whose own types are fp16 keeps them",
-        )
 
 
 def device_kind(target: str) -> str:

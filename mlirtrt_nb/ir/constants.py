@@ -19,6 +19,7 @@ __all__ = [
     "INLINE_ELEMENTS",
     "array_type",
     "attribute_of",
+    "forget_unnamed",
     "handle_name",
     "handles_in",
     "strings_of",
@@ -114,6 +115,13 @@ def handles_in(operation: ir.Operation) -> set[str]:
 
     operation.walk(visit)
     return names
+
+
+def forget_unnamed(module: ir.Operation, weights: MutableMapping[str, np.ndarray]) -> None:
+    """Drop the weights that no op of `module` names any more, such as those that others were made from."""
+    named = handles_in(module)
+    for name in [name for name in weights if name not in named]:
+        del weights[name]
 
 
 def value_of(attribute: ir.Attribute, weights: MutableMapping[str, np.ndarray]) -> np.ndarray:

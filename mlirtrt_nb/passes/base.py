@@ -14,7 +14,7 @@ from ..program import Program
 __all__ = ["PHASES", "Pass", "PassContext", "available", "option", "register"]
 
 # In the order in which they run.
-PHASES = ("input", "tensorrt", "clustering", "plan")
+PHASES = ("input", "tensorrt", "precision", "clustering", "plan")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["default_names"]
+from typing import Any
+
+from ..precision import Precision
+
+__all__ = ["default_passes"]
 
 _INPUT = (
     "specialize-shapes",
@@ -24,8 +28,32 @@ _TENSORRT = (
 _CLUSTERING = ("plan-clustering", "plan-outline-clusters")
 
 
-def default_names(targets: tuple[str, ...], precision: str) -> list[str]:
-    """Pass names for the targets and precision. All targets share one partition, so that one Plan serves
-    them all and the CPU runs exactly the ops that the TensorRT engines were built from."""
-    del targets, precision
-    return [*_INPUT, *_TENSORRT, *_CLUSTERING]
+def default_passes(targets: tuple[str, ...], precision: Precision) -> list[tuple[str, dict[str, Any]]]:
+    """Names and options of the passes for the targets and precision. All targets share one partition, so that
+    one Plan serves them all and the CPU runs exactly the ops that the TensorRT engines were built from."""
+    plain = [(name, {}) for name in (*_INPUT, *_TENSORRT)]
+    return [*plain, *_precision(precision, precision.rest_for(targets)), *((name, {}) for name in _CLUSTERING)]
+
+
+def _precision(precision: Precision, rest: str) -> list[tuple[str, dict[str, Any]]]:
+    if precision.base == "fp32":
+        return []
+    passes: list[tuple[str, dict[str, Any]]] = [
+        (
+            "precision-assign",
+            {
+                "base": precision.base,
+                "rest": rest,
+                "keep": list(precision.keep),
+                "defaults": precision.defaults,
+            },
+        )
+    ]
+    if precision.is_quantized:
+        quantize = {"base": precision.base, "rest": rest, "block": precision.block}
+        if precision.needs_ranges:
+            quantize |= {"calibration": precision.calibration, "method": precision.method}
+        passes.append(("precision-quantize", quantize))
+    if rest != "fp32":
+        passes.append(("precision-cast", {"to": rest, "io": precision.io}))
+    return [*passes, ("precision-simplify", {})]

@@ -13,6 +13,7 @@ from .base import Pass, PassContext, available, options_of
 from .mlir_pass import MlirPass
 
 if TYPE_CHECKING:
+    from ..precision import Precision
     from ..program import Program
     from .run import PipelineRun
 
@@ -47,12 +48,14 @@ class Pipeline:
     entries: list[Entry] = field(default_factory=list)
 
     @staticmethod
-    def default(target: str | tuple[str, ...] = "cpu", precision: str = "fp32") -> Pipeline:
+    def default(target: str | tuple[str, ...] = "cpu", precision: Precision | str = "fp32") -> Pipeline:
         """The passes that `mt.compile` runs for `target` (one or several) at `precision`."""
-        from .default import default_names
+        from ..precision import Precision
+        from .default import default_passes
 
         targets = (target,) if isinstance(target, str) else tuple(target)
-        return Pipeline([Entry(make_pass(name)) for name in default_names(targets, precision)])
+        listed = default_passes(targets, Precision.of(precision))
+        return Pipeline([Entry(make_pass(name, options)) for name, options in listed])
 
     @staticmethod
     def parse(text: str) -> Pipeline:

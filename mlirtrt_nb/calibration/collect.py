@@ -1,0 +1,123 @@
+"""`calibrate`: runs a program on inputs and finds the ranges of what would be rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ..compilation import before_clustering, finish
+from ..errors import CalibrationError
+from ..passes.base import PassContext
+from ..precision import Precision
+from ..program import Program, TensorSpec
+from ..ranges import METHODS, Calibration
+from .batches import Batch, batches, synthetic_batches
+from .content import content_hash
+from .histogram import Histogram
+from .observe import Observed, observed
+from .thresholds import threshold
+
+__all__ = ["calibrate", "ranges_for", "synthetic_ranges"]
+
+
+def calibrate(
+    program: Program,
+    data: Any = None,
+    method: str = "entropy",
+    shapes: Any = None,
+    limit: int | None = None,
+) -> Calibration:
+    """Find the ranges of activations for int8 and fp8 by running `program` in full precision on the CPU.
+
+    Batches are taken one at a time, and each tensor is kept only as a histogram of 2048 bins.
+
+    Args:
+        program: the program that is to be compiled.
+        data: an array or a mapping from input name to array, or an iterable of batches: arrays, tuples,
+            mappings, a torch DataLoader. None: seeded synthetic inputs, which is then said wherever the ranges
+            are used.
+        method: "minmax" (all values), "percentile" (99.99 % of them), "entropy" (least Kullback-Leibler
+            divergence), or "mse" (least squared error).
+        shapes: shapes of dynamic inputs, as for `mt.compile`; only synthetic inputs need them.
+        limit: take no more batches than this.
+
+    Raises CalibrationError: inputs with wrong names, shapes, dtypes, NaN or infinity, or none at all.
+    """
+    if method not in METHODS:
+        raise CalibrationError(f"unknown method {method!r}", hint=f"there are {', '.join(METHODS)}")
+    converted = before_clustering(program, "cpu", shapes)
+    if data is None:
+        given: Iterator[Batch] = synthetic_batches(program.inputs, _opt_shapes(program, shapes))
+        words = "seeded synthetic inputs"
+    else:
+        given, words = batches(program.inputs, data, limit), ""
+    ranges, count = _collect(converted, program.inputs, given, method)
+    words = words or f"{count} batch{'es' if count != 1 else ''} of the user's"
+    return Calibration(ranges, method, content_hash(program), count, words, synthetic=data is None)
+
+
+def ranges_for(precision: Precision, program: Program, shapes: Any = None) -> Calibration:
+    """The ranges that a precision needs for a program: those that it has, or new ones from its inputs.
+
+    Raises CalibrationError for ranges of another program.
+    """
+    given = precision.calibration
+    if isinstance(given, Calibration):
+        given.check_model(content_hash(program))
+        return given
+    return calibrate(program, given, precision.method, shapes)
+
+
+def synthetic_ranges(converted: Program, method: str) -> Calibration:
+    """Ranges of a program before clustering, by synthetic inputs."""
+    given = synthetic_batches(converted.inputs, {})
+    ranges, count = _collect(converted, converted.inputs, given, method)
+    return Calibration(
+        ranges, method, content_hash(converted), count, "seeded synthetic inputs", synthetic=True
+    )
+
+
+def _opt_shapes(program: Program, shapes: Any) -> dict[str, tuple[int, ...]]:
+    from ..profiles import parse_profiles
+
+    profiles = parse_profiles(program.inputs, shapes) if shapes else ()
+    return {name: ranges[1] for name, ranges in profiles[0].items()} if profiles else {}
+
+
+def _collect(
+    converted: Program, inputs: Iterable[TensorSpec], given: Iterator[Batch], method: str
+) -> tuple[dict[str, float], int]:
+    """Ranges by tensor name, and how many batches were run."""
+    # The first batch is looked at before anything is built, so that a mistake shows at once.
+    first = next(given)
+    context = PassContext(("cpu",))
+    watched = observed(converted, context)
+    session = finish(watched.program, context).session("cpu")
+    histograms = {name: Histogram() for name in (*watched.inputs, *watched.tensors)}
+    count = 0
+    for count, batch in enumerate(chain([first], given), 1):
+        _add(watched, histograms, batch, session.run(batch), count)
+    return {name: threshold(found, method) for name, found in histograms.items()}, count
+
+
+def _add(
+    watched: Observed,
+    histograms: dict[str, Histogram],
+    batch: Batch,
+    outputs: dict[str, np.ndarray],
+    number: int,
+) -> None:
+    for name in watched.inputs:
+        histograms[name].add(batch[name])
+    for name, output in watched.tensors.items():
+        array = outputs[output]
+        try:
+            histograms[name].add(array)
+        except (ValueError, OverflowError):
+            raise CalibrationError(
+                f"{name!r} becomes NaN or infinity in batch {number}",
+                hint="the model overflows in float32 on this input; leave it out, or look at the op",
+            ) from None
