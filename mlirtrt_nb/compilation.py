@@ -159,10 +159,20 @@ def _partition_and_build(
     cache: EngineCache | None,
     progress: Progress | None,
 ) -> tuple[Program, list[Engine]]:
-    """Run the passes and build the engines; an op that a builder refuses goes to another backend."""
+    """Run the passes and build the engines; an op that a builder refuses goes to another backend.
+
+    A branch or loop that was opened for engines, of which then none could be built, is closed again.
+    """
+    from .passes.clustering.hollow import hollow_constructs
+
     head, tail = _split_before_clustering(steps)
-    converted = head.run(source, context, keep_snapshots=False).program
-    return _cluster_and_build(converted, tail, context, cache, progress)
+    while True:
+        converted = head.run(source, context, keep_snapshots=False).program
+        outlined, engines = _cluster_and_build(converted, tail, context, cache, progress)
+        hollow = hollow_constructs(outlined) - context.whole
+        if not hollow:
+            return outlined, engines
+        context = replace(context, whole=context.whole | hollow)
 
 
 def _cluster_and_build(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from .engine.base import Engine
@@ -19,7 +19,8 @@ _NOT_CONVERTED = "the pipeline did not convert it"
 
 
 def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
-    """One row per op, reason and runtime among the ops of host functions, most frequent first."""
+    """One row per op, reason and runtime among the ops of host functions, and among the branches and loops that
+    the Plan itself runs, most frequent first."""
     from torch_mlir import ir
 
     from .ir.context import shown_name
@@ -31,18 +32,32 @@ def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
     first: dict[tuple[str, str, str], str] = {}
     with program.context, ir.Location.unknown():
         for path, function in functions(program.module):
-            if "plan.backend" not in function.attributes:
-                continue
-            for op in function.regions[0].blocks[0].operations:
-                operation = op.operation
-                if _is_work(operation):
-                    key = (shown_name(operation.name), _reason(operation), backends[path])
-                    counts[key] += 1
-                    first.setdefault(key, ", ".join(sources_of(operation.location)[:1]))
+            block = function.regions[0].blocks[0]
+            if "plan.backend" in function.attributes:
+                found = [(op.operation, backends[path]) for op in block.operations if _is_work(op.operation)]
+            else:
+                found = [(op, "plan") for op in _opened(block)]
+            for operation, backend in found:
+                key = (shown_name(operation.name), _reason(operation), backend)
+                counts[key] += 1
+                first.setdefault(key, ", ".join(sources_of(operation.location)[:1]))
     return [
         Fallback(op, count, reason, first[op, reason, backend], backend)
         for (op, reason, backend), count in counts.most_common()
     ]
+
+
+def _opened(block: ir.Block) -> Iterator[ir.Operation]:
+    """The branches and loops that the Plan runs itself, as no engine holds them whole."""
+    from .passes.clustering.values import CONTROL_FLOW
+
+    for op in block.operations:
+        operation = op.operation
+        if operation.name in CONTROL_FLOW:
+            if "plan.fallback" in operation.attributes:
+                yield operation
+            for region in operation.regions:
+                yield from _opened(region.blocks[0])
 
 
 def _is_work(operation: ir.Operation) -> bool:

@@ -70,6 +70,10 @@ class _Walk:
         self.assigned: dict[str, FunctionProfiles] = {}
 
     def visit(self, operation: ir.Operation) -> None:
+        if operation.name == "plan.if":
+            self._branch(operation)
+        elif operation.name == "plan.loop":
+            self._loop(operation)
         path = _callee(operation)
         if path is None:
             return
@@ -86,6 +90,58 @@ class _Walk:
             _annotate(function, self.assigned[path])
         self._results(operation, path, function, arguments)
 
+    def _branch(self, operation: ir.Operation) -> None:
+        """A result ranges over what either branch gives."""
+        yields = [self._block(region.blocks[0]) for region in operation.regions]
+        for result, *given in zip(operation.results, *yields, strict=True):
+            reason = next((self.unknown[value] for value in given if value in self.unknown), None)
+            if _is_static(result.type):
+                continue
+            if reason is None and _is_ranked(result.type):
+                both = (self._ranges_of(value) for value in given)
+                self.ranges[result] = [_spanning(a, b) for a, b in zip(*both, strict=True)]
+            else:
+                self.unknown[result] = reason or "its rank depends on which branch is taken"
+
+    def _loop(self, operation: ir.Operation) -> None:
+        """A carried value has the range that it starts with, if a turn keeps it; else none is known."""
+        init = _carried(operation)
+        arguments = list(operation.regions[0].blocks[0].arguments)[1:]
+        for value, argument in zip(init, arguments, strict=True):
+            self._carry(value, argument)
+        _, *yielded = self._block(operation.regions[0].blocks[0])
+        changing = [a for a, v in zip(arguments, yielded, strict=False) if not self._keeps_range(a, v)]
+        for argument in changing:
+            self.ranges.pop(argument, None)
+            self.unknown[argument] = "it changes from turn to turn of a loop"
+        if changing:
+            self._block(operation.regions[0].blocks[0])
+        for n, result in enumerate(operation.results):
+            if n < len(arguments):
+                self._carry(arguments[n], result)
+            elif not _is_static(result.type):
+                self.unknown[result] = "it depends on how often a loop turns"
+
+    def _carry(self, value: ir.Value, becomes: ir.Value) -> None:
+        if _is_static(becomes.type):
+            return
+        if value in self.unknown or not (value in self.ranges or _is_static(value.type)):
+            self.unknown[becomes] = self.unknown.get(value, "its rank is not known")
+        else:
+            self.ranges[becomes] = self._ranges_of(value)
+
+    def _keeps_range(self, argument: ir.Value, yielded: ir.Value) -> bool:
+        if argument not in self.ranges:
+            return True
+        return yielded not in self.unknown and self._ranges_of(yielded) == self.ranges[argument]
+
+    def _block(self, block: ir.Block) -> list[ir.Value]:
+        """Visit the ops of a branch or a body; what it yields."""
+        *operations, end = [op.operation for op in block.operations]
+        for operation in operations:
+            self.visit(operation)
+        return list(end.operands)
+
     def _reads_unknown(self, call: ir.Operation, path: str, function: ir.OpView) -> bool:
         """Whether an argument has no range; then the results of a host function have none either."""
         which = [n for n, value in enumerate(call.operands) if value in self.unknown]
@@ -96,6 +152,8 @@ class _Walk:
             what = f"it reads a tensor whose shape has no known range: {reason}"
             raise UnknownRange(what, function, which)
         self.unknown.update((result, reason) for result in call.results if not _is_static(result.type))
+        if self.assigned.pop(path, None):  # from before it turned out that a loop changes what it reads
+            _annotate(function, ((None,) * len(call.operands),))
         return True
 
     def _ranges_of(self, value: ir.Value) -> list[Shapes]:
@@ -132,6 +190,18 @@ def _ordered(low: Shape, opt: Shape, high: Shape) -> Shapes:
     return tuple(corners[0].tolist()), opt, tuple(corners[2].tolist())
 
 
+def _spanning(a: Shapes, b: Shapes) -> Shapes:
+    """The ranges of two shapes of one rank together."""
+    low = tuple(min(dims) for dims in zip(a[0], b[0], strict=True))
+    return low, a[1], tuple(max(dims) for dims in zip(a[2], b[2], strict=True))
+
+
+def _carried(loop: ir.Operation) -> list[ir.Value]:
+    from ..ir.builder import Op
+
+    return Op.of(loop).group("init")
+
+
 def _callee(operation: ir.Operation) -> str | None:
     from ..ir.attributes import to_python
 
@@ -141,13 +211,20 @@ def _callee(operation: ir.Operation) -> str | None:
 
 
 def _read_by_call(value: ir.Value) -> bool:
-    return any(_callee(use.owner.operation) is not None for use in value.uses)
+    owners = (use.owner.operation for use in value.uses)
+    return any(owner.name.startswith("plan.") or _callee(owner) is not None for owner in owners)
 
 
 def _is_static(kind: ir.Type) -> bool:
     from torch_mlir import ir
 
     return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape
+
+
+def _is_ranked(kind: ir.Type) -> bool:
+    from torch_mlir import ir
+
+    return isinstance(kind, ir.RankedTensorType)
 
 
 def _dims(kind: ir.Type) -> list[int]:
@@ -167,6 +244,7 @@ def _annotate(function: ir.OpView, profiles: FunctionProfiles) -> None:
     for n in range(len(profiles[0])):
         ranges = [profile[n] for profile in profiles]
         known = {entry.name: entry.attr for entry in given[n]} if given else {}
+        known.pop("tensorrt.shape_profile", None)
         made = [shape_profile(*sides) for sides in ranges if sides is not None]
         if made:
             known["tensorrt.shape_profile"] = made[0] if len(made) == 1 else ir.ArrayAttr.get(made)

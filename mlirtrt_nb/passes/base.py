@@ -22,11 +22,13 @@ class PassContext:
     """What a pass may ask about the compilation it is part of.
 
     `targets` as given to `mt.compile`; `profiles` maps an input to its (min, opt, max) shapes, one entry
-    per optimization profile.
+    per optimization profile. `whole` are the locations, as text, of branches and loops that must not become
+    control flow of the Plan: it turned out that no engine can be built for anything in them.
     """
 
     targets: tuple[str, ...] = ("cpu",)
     profiles: tuple[dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]], ...] = ()
+    whole: frozenset[str] = frozenset()
 
 
 class Pass:

@@ -43,8 +43,8 @@ def repeat(
         trips: the most turns; None for no limit.
         going: looked at before each turn; None if it always goes on.
         collected: what the body appends to.
-        put: called with the values, the number of a buffer of `collected`, the array of what was appended to it,
-            and what its value was before the loop.
+        put: called with the values, the number of a buffer of `collected`, the array of what was appended to
+            it, and what its value was before the loop.
     """
 
     def run(values: Values) -> None:

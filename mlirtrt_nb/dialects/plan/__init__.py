@@ -1,8 +1,8 @@
 """The `plan` dialect: NVIDIA's clustering ops, and the scheduling ops a Plan is written in.
 
-`clusters.py` has the ops shared with MLIR-TensorRT, in its syntax; `control_flow.py` branches and loops around
-engines; `schedule.py` this package's own: programs, streams, buffers, copies, enqueues and calls; `attributes.py`
-makes and reads the attributes.
+`clusters.py` has the ops shared with MLIR-TensorRT, in its syntax; `schedule.py` has this package's own:
+programs, streams, buffers, copies, enqueues and calls, and `control_flow.py` branches and loops around them;
+`attributes.py` makes and reads the attributes.
 """
 
 from __future__ import annotations

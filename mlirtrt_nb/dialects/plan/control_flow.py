@@ -1,8 +1,8 @@
 """Control flow of a Plan: branches and loops around engines, on values first and then on memory.
 
-`plan.if` and `plan.loop` stand where one engine cannot hold a branch or a loop whole. Clustering goes into their
-regions. In the schedule `plan.loop` becomes `plan.repeat`, whose body fills memory, and `plan.if` loses its
-results: each branch fills the memory that they lie in.
+`plan.if` and `plan.loop` stand where one engine cannot hold a branch or a loop whole. Clustering goes into
+their regions. In the schedule `plan.loop` becomes `plan.repeat`, whose body fills memory, and `plan.if` loses
+its results: each branch fills the memory that they lie in.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _verify_loop(op: Op) -> None:
     if len(yielded) != 1 + len(results) or len(results) < len(carried):
         reject(
             op,
-            f"body yields {len(yielded)} values; it must yield whether to go on, {len(carried)} carried ones and "
-            f"{len(results) - len(carried)} that are collected",
+            f"body yields {len(yielded)} values; it must yield whether to go on, {len(carried)} carried ones "
+            f"and {len(results) - len(carried)} that are collected",
         )
     end = op.operation.regions[0].blocks[0].operations
     if not _is_one(end[len(end) - 1].operation.operands[0], "i1"):

@@ -97,8 +97,7 @@ class _Loop:
         before = None if self._begins is None else recorder.place(self._begins, "host", self._op)
         if _is_true(self._going):
             return before
-        recorder.name(self._going, "going")
-        flag = recorder.buffer(self._going, "host")
+        flag = recorder.buffer(self._going, "host", name="going")
         recorder.copy(before or _true(self._going), flag, self._op.location)
         return flag
 
@@ -138,8 +137,7 @@ class _Loop:
         for n, source in enumerate(sources):
             if source in targets and source is not targets[n]:
                 # Another carried value, which is about to be written over.
-                recorder.name(pairs[n][0], f"{source.name}.before")
-                sources[n] = recorder.buffer(pairs[n][0], source.side)
+                sources[n] = recorder.buffer(pairs[n][0], source.side, name=f"before.{n}")
                 recorder.copy(source, sources[n], location)
         own = {id(memory) for step in walk(block) for memory in step.outs}
         for source, target in zip(sources, targets, strict=True):
@@ -166,8 +164,9 @@ def _true(like: ir.Value) -> Memory:
 
     from ...ir.constants import attribute_of
 
+    kind = ir.RankedTensorType.get([], ir.ShapedType(like.type).element_type)
     value = attribute_of(np.array(True), {}, "true")
-    return Memory("constant", "host", ir.RankedTensorType.get([], like.type.element_type), None, name="true", value=value)  # type: ignore[attr-defined]  # fmt: skip
+    return Memory("constant", "host", kind, None, name="true", value=value)
 
 
 def _is_true(value: ir.Value) -> bool:

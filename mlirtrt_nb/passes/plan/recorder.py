@@ -185,10 +185,11 @@ class Recorder:
             chosen["host"] = wanted[0]
         return chosen[side]
 
-    def buffer(self, value: ir.Value, side: str, *, most: int | None = None) -> Memory:
+    def buffer(self, value: ir.Value, side: str, *, most: int | None = None, name: str | None = None) -> Memory:
         """New memory for a value, in the arena if its size is known and at most `most` bytes."""
         staged = "host_pinned" if side == "host" and self.device == "cuda" else side
-        name = f"{self._name(value)}.{side}" if self.device == "cuda" else self._name(value)
+        base = self._name(value) if name is None else name
+        name = f"{base}.{side}" if self.device == "cuda" else base
         size = self._bytes(value, side)
         if size is not None and most is not None and size > most:
             size = None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from .arena import Lifetime, Placement, place
 from .bounds import Profiles
-from .signature import signature
 from .recorder import Recorder
+from .signature import signature
 from .steps import Memory, Step, ranked, walk
 
 if TYPE_CHECKING:

@@ -72,8 +72,10 @@ class Values:
 
     @contextmanager
     def at_home(self, block: ir.Block) -> Iterator[None]:
-        """Convert the ops of a region of the Plan meanwhile, where they stand. Shapes are worked out anew there:
-        one from outside would have to enter an engine as a value."""
+        """Convert the ops of a region of the Plan meanwhile, where they stand.
+
+        Shapes are worked out anew there: one from outside would have to enter an engine as a value.
+        """
         self._homes.append(block)
         shapes, self._shapes = self._shapes, {}
         try:
