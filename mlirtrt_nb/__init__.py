@@ -20,8 +20,11 @@ __version__ = "0.1.0"
 
 # Public name -> the module that defines it. The errors are public too, from errors.py.
 _EXPORTS = {
+    "GraphView": "display.graph",
+    "Calibration": "activation_ranges",
+    "Comparison": "comparison.comparison",
+    "ErrorCurve": "numerics.error_curve",
     "HostFunction": "native",
-    "Calibration": "ranges",
     "Keep": "precision",
     "LatencyReport": "reports.latency",
     "Machine": "diagnosis",
@@ -32,12 +35,18 @@ _EXPORTS = {
     "Plan": "plan",
     "Precision": "precision",
     "Program": "program",
+    "Ranges": "numerics.ranges",
+    "Sensitivity": "numerics.sensitivity",
     "Session": "runtime.session",
     "TensorSpec": "program",
     "benchmark": "reports.latency",
+    "bisect": "numerics.bisection",
     "calibrate": "calibration.collect",
+    "compare": "comparison.compare",
     "compile": "compilation",
     "doctor": "diagnosis",
+    "explore": "widgets.explorer",
+    "error_curve": "numerics.error_curve",
     "from_mlir": "frontends.text",
     "from_onnx": "frontends.onnx",
     "help_op": "dialects.reference",
@@ -46,8 +55,10 @@ _EXPORTS = {
     "module_pass": "passes.user",
     "partition": "reports.partition",
     "partition_view": "widgets.partition_view",
+    "ranges": "numerics.ranges",
     "rewrite": "passes.user",
     "run": "native",
+    "sensitivity": "numerics.sensitivity",
 }
 _PACKAGES = ("errors", "passes")
 

@@ -16,7 +16,7 @@ ROWS = [
     {"ir"},
     {"files"},
     {"worker"},
-    {"ranges"},
+    {"activation_ranges"},
     {"precision"},
     {"program", "options", "container"},
     {"dialects"},
@@ -26,11 +26,12 @@ ROWS = [
     {"engine"},
     {"targets", "diagnosis"},
     {"runtime"},
-    {"build", "native"},
+    {"build"},
     {"plan", "plan_file"},
-    {"compilation", "fallbacks", "calibration"},
+    {"compilation", "fallbacks", "native", "calibration"},
     {"opt", "display", "reports"},
     {"numerics"},
+    {"comparison"},
     {"widgets"},
     {"magics"},
     {"__init__", "__main__"},
@@ -38,7 +39,7 @@ ROWS = [
 RANK = {name: number for number, row in enumerate(ROWS) for name in row}
 
 # Functions that may reach up, when they are called: what draws or tabulates the object itself.
-DRAWING = {"__repr__", "__str__", "_repr_html_", "_repr_pretty_", "_repr_mimebundle_", "report", "to_html"}
+DRAWING = {"__repr__", "__str__", "_repr_html_", "_repr_pretty_", "_repr_mimebundle_", "report", "to_html", "graph"}
 
 
 def test_every_module_has_a_row() -> None:

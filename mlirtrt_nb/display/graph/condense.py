@@ -44,7 +44,7 @@ def join_chains(graph: Graph) -> Graph:
 
 
 def _is_plain(node: Node) -> bool:
-    return node.kind == "op" and not node.inner and not node.folded
+    return node.kind == "op" and node.ops == 1 and not node.inner and not node.folded
 
 
 def _joined(members: list[Node]) -> Node:
@@ -55,7 +55,6 @@ def _joined(members: list[Node]) -> Node:
     kinds = ", ".join(f"{count} {op}" for op, count in Counter(member.op for member in members).most_common())
     listed = [f"{member.label}{f' ({member.source})' if member.source else ''}" for member in members]
     more = [f"and {len(listed) - 20} more"] if len(listed) > 20 else []
-    inside = Graph(shown, members, [Edge(n, n + 1) for n in range(len(members) - 1)])
     return Node(
         label=shown,
         detail=f"{len(members)} ops: {members[0].source or '?'} … {members[-1].source or '?'}",
@@ -63,7 +62,6 @@ def _joined(members: list[Node]) -> Node:
         op=members[0].op,
         source=members[0].source,
         warning="; ".join(dict.fromkeys(member.warning for member in members if member.warning)),
-        folded=[inside],
         ops=len(members),
     )
 

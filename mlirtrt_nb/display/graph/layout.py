@@ -18,7 +18,7 @@ GAP_X = 24.0
 GAP_Y = 34.0
 _SWEEPS = 12
 _POINT = 8.0  # width of an invisible point
-_WEIGHT = 8.0  # how much more a long edge wants to be straight than a box to be centred
+_WEIGHT = 8.0  # how much more a long edge wants to be straight in its middle than a box to be centred
 
 
 @dataclass(frozen=True)
@@ -100,18 +100,19 @@ def _chains(rows: list[int], edges: Sequence[tuple[int, int]], widths: list[floa
 def _order(layers: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
     """Order each row by the mean place of its neighbours, down and up in turn; the best order found stays."""
     best, fewest = [list(layer) for layer in layers], _crossings(layers, below)
+    place = {node: position for layer in layers for position, node in enumerate(layer)}
     for sweep in range(_SWEEPS):
         if not fewest:
             break
         down = sweep % 2 == 0
         neighbours = above if down else below
         for layer in layers if down else reversed(layers):
-            place = {node: position for other in layers for position, node in enumerate(other)}
             now = {node: float(position) for position, node in enumerate(layer)}
             for node in layer:
                 if neighbours[node]:
                     now[node] = sum(place[other] for other in neighbours[node]) / len(neighbours[node])
             layer.sort(key=now.__getitem__)
+            place.update((node, position) for position, node in enumerate(layer))
         crossings = _crossings(layers, below)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
@@ -173,7 +174,7 @@ def _places(
                 near = near or above[node] or below[node]
                 wish = sum(centres[other] for other in near) / len(near) if near else centres[node]
                 wishes.append(wish)
-                weights.append(_WEIGHT if node >= real else 1.0)
+                weights.append(_WEIGHT if node >= real and min(near, default=0) >= real else 1.0)
             for node, centre in zip(
                 layer, _spread([widths[node] for node in layer], wishes, weights), strict=True
             ):

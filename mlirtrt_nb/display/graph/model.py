@@ -16,7 +16,7 @@ class Node:
     label, detail: its two lines. title: all that is known of it, for tooltips and screen readers.
     op: the op's name ("tensorrt.convolution"), "" for other kinds. source: where it came from.
     warning: why TensorRT does not take it, or "".
-    inner: graphs that are drawn inside of it, each with a name ("then"). folded: such graphs that are not.
+    inner: graphs that are drawn inside of it, each with a name ("then"). folded: such that are not drawn there.
     ops: how many ops it stands for.
     """
 

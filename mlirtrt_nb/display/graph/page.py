@@ -12,7 +12,7 @@ from .condense import first_nodes, join_chains
 from .model import Graph, Node
 from .svg import STYLE, drawing
 
-__all__ = ["graph_html"]
+__all__ = ["description", "graph_html"]
 
 _MOST_PARTS = 8
 _MOST_NODES = 60  # of a folded part
@@ -30,7 +30,9 @@ def graph_html(graph: Graph, *, title: str, level: str, marked: Sequence[Node]) 
     nodes = list(graph.walk())
     # From what is drawn, so that the same graph gives the same page.
     prefix = f"g{zlib.crc32(repr([title, [node.title for node in nodes]]).encode()):08x}-"
-    picture = drawing(graph, label=_description(title, nodes), prefix=prefix, marked=marked, linked=True)
+    picture = drawing(
+        graph, label=f"{description(title, nodes)}; listed below", prefix=prefix, marked=marked, linked=True
+    )
     about = [plural(sum(node.ops for node in graph.nodes), "op"), _WORDS[level]]
     body = [
         f"<style>{STYLE}</style><h3>Graph of {escape(title)}</h3>",
@@ -42,7 +44,8 @@ def graph_html(graph: Graph, *, title: str, level: str, marked: Sequence[Node]) 
     return framed("".join(body), label=f"graph of {title}")
 
 
-def _description(title: str, nodes: Sequence[Node]) -> str:
+def description(title: str, nodes: Sequence[Node]) -> str:
+    """What a screen reader says of the picture."""
     ops = sum(node.kind == "op" for node in nodes)
     ends = {kind: [node.label for node in nodes if node.kind == kind] for kind in ("input", "output")}
     told = [f"{kind}s {', '.join(names[:6])}" for kind, names in ends.items() if names]
@@ -59,12 +62,11 @@ def _scroll(body: str, label: str, *, tall: bool = False) -> str:
 
 def _folded(nodes: Sequence[Node], prefix: str) -> list[str]:
     """A part that opens for each node with regions, a cluster or a function folded inside."""
-    closed = [(number, node) for number, node in enumerate(nodes) if node.folded and node.ops > 0]
-    shown = [entry for entry in closed if any(part.name or len(part.nodes) > 1 for part in entry[1].folded)]
+    shown = [(number, node) for number, node in enumerate(nodes) if node.folded]
     parts = []
     for number, node in shown[:_MOST_PARTS]:
         for place, part in enumerate(node.folded):
-            name = f"{node.label}{f', {part.name}' if part.name and part.name != node.label else ''}"
+            name = f"{node.label}, {part.name}" if part.name else node.label
             small = part if len(part.nodes) <= _MOST_NODES else first_nodes(join_chains(part), _MOST_NODES)
             svg = drawing(small, label=f"inside of {name}", prefix=f"{prefix}{number}-{place}-")
             inside = f"{name}: {plural(sum(inner.ops for inner in part.nodes), 'op')}"
@@ -78,11 +80,11 @@ def _table(nodes: Sequence[Node], prefix: str) -> str:
     """The nodes with their sources; each row links to its box, and each box to its row."""
     rows = "".join(_row(number, node, prefix) for number, node in enumerate(nodes[:_MOST_ROWS]))
     heads = "".join(
-        f'<th scope="col">{name}</th>' for name in ("box", "op", "source", "result", "not in an engine")
+        f'<th scope="col">{name}</th>' for name in ("node", "op", "source", "result", "not in an engine")
     )
     more = f"<p>… {plural(len(nodes) - _MOST_ROWS, 'more box')}</p>" if len(nodes) > _MOST_ROWS else ""
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
-    return f"<details><summary>Boxes and their sources</summary>{_scroll(table, 'boxes')}</details>"
+    return f"<details><summary>Nodes and their sources</summary>{_scroll(table, 'nodes')}</details>"
 
 
 def _row(number: int, node: Node, prefix: str) -> str:

@@ -102,6 +102,10 @@ class GraphReader:
         if inner:
             node.ops = sum(child.ops for part in inner for child in part.nodes if child.kind == "op")
             is_cluster = operation.name in _CALLS or operation.name == "plan.cluster"
+            if is_cluster:
+                node.warning = next(
+                    (child.warning for part in inner for child in part.nodes if child.warning), ""
+                )
             opened = self._open_clusters if is_cluster else self._open_regions
             if opened:
                 node.inner = inner
@@ -118,7 +122,7 @@ class GraphReader:
             path = symbol_path(operation.attributes["callee"])
             function = self._functions.get(path)
             bodyless = function is None or not function.regions[0].blocks
-            return [] if bodyless or function is None else [self.function(function.operation, f"@{path}")]
+            return [] if bodyless or function is None else [self.function(function.operation, "")]
         direct = set(operation.operands)
         outer = [value for value in captured_values(operation) if value in places and value not in direct]
         captured = [
@@ -139,7 +143,7 @@ def op_node(operation: ir.Operation) -> Node:
 
     shown = shown_name(operation.name)
     sources = sources_of(operation.location)
-    results = [type_text(result.type) for result in operation.results]
+    results = [type_text(result.type) for result in operation.results if str(result.type) != "none"]
     warning = _text(operation, "plan.fallback")
     lines = [" ".join(filter(None, [shown, _which(operation)]))]
     lines += [f"from {', '.join(sources[:6])}"] if sources else []

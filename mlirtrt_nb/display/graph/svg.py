@@ -20,14 +20,15 @@ _HEIGHT, _LOW, _HEADER, _PAD = 40.0, 24.0, 24.0, 12.0
 _LONGEST = 38  # characters of a line
 _ROLES = ("page", "code", "head", "line", "text", "muted", "accent", "warn", "op", "symbol", "good")
 
-# Shape and line tell kinds apart as well as colour: ends are round, what the host runs has a dashed border.
+# Shape and line tell kinds apart as well as colour: ends are round, several ops in one box are a pile, what
+# the host runs has a dashed border.
 STYLE = """
 .mtg text{font-family:var(--jp-code-font-family,ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace)}
 .mtg .l{font-size:12px;fill:var(--mt-text)} .mtg .d{font-size:10px;fill:var(--mt-muted)}
 .mtg .b{fill:var(--mt-code);stroke:var(--mt-line)} .mtg .p .b{fill:var(--mt-page);stroke:var(--mt-accent)}
 .mtg .w .b{stroke:var(--mt-warn);stroke-width:1.6;stroke-dasharray:5 3} .mtg .w .d{fill:var(--mt-warn)}
 .mtg .g .b{fill:var(--mt-page)} .mtg .h{fill:var(--mt-head);stroke:var(--mt-line)}
-.mtg .f .b{stroke:var(--mt-accent);stroke-width:1.6} .mtg .m .l{fill:var(--mt-muted);font-size:10px}
+.mtg .m .l{fill:var(--mt-muted);font-size:10px}
 .mtg .m .b{fill:none;stroke:none} .mtg .e{fill:none;stroke:var(--mt-muted);stroke-width:1.2}
 .mtg .a{fill:var(--mt-muted)} .mtg .c .b{stroke:var(--mt-accent);stroke-width:2.5}
 .mtg a:focus .b,.mtg a:hover .b{stroke:var(--mt-accent);stroke-width:2.5}
@@ -118,7 +119,7 @@ class _Painter:
         self, node: Node, x: float, y: float, width: float, height: float, inner: Sequence[_Drawn]
     ) -> list[str]:
         classes = [_CLASSES.get(node.kind, "")] if node.kind in _CLASSES else []
-        classes += ["w"] * bool(node.warning) + ["g"] * bool(inner) + ["f"] * bool(node.folded)
+        classes += ["w"] * bool(node.warning) + ["g"] * bool(inner) + ["f"] * (node.ops > 1 and not inner)
         classes += ["c"] * (id(node) in self._marked)
         radius = height / 2 if node.kind in ("input", "output") else 4
         number = self._numbers[id(node)]
@@ -127,6 +128,8 @@ class _Painter:
         parts = [
             opened,
             f"<title>{escape(node.title or node.label)}</title>" if node.title or node.label else "",
+            # Several in one box look like a pile of sheets.
+            _rect("b", x + 3, y + 3, width, height, radius) if node.ops > 1 and not inner else "",
             _rect("b", x, y, width, height, radius),
         ]
         if not inner:

@@ -13,7 +13,7 @@ from ...files import checked_path
 from .condense import first_nodes, join_chains, neighbourhood
 from .dot import dot_text
 from .model import Graph, Node
-from .page import graph_html
+from .page import description, graph_html
 from .read import GraphReader
 from .svg import drawing, standalone
 
@@ -123,7 +123,8 @@ class GraphView:
 
     def svg(self) -> str:
         """The picture as an SVG document of its own: no scripts, light or dark as the reader has it."""
-        return standalone(drawing(self.graph, label=self.title, prefix="n", marked=self._marked))
+        label = description(self.title, list(self.graph.walk()))
+        return standalone(drawing(self.graph, label=label, prefix="n", marked=self._marked))
 
     def dot(self) -> str:
         """The same in Graphviz's DOT language."""
