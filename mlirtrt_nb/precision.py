@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from .errors import PrecisionError
-from .ranges import METHODS, Calibration
+from .activation_ranges import METHODS, Calibration
 
 __all__ = ["ELEMENTS", "PRECISIONS", "Keep", "Precision", "check_supported"]
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..compilation import before_clustering, finish
+from ..compilation import before_clustering
 from ..errors import CalibrationError
-from ..passes.base import PassContext
 from ..precision import Precision
 from ..program import Program, TensorSpec
-from ..ranges import METHODS, Calibration
+from ..activation_ranges import METHODS, Calibration
 from .batches import Batch, batches, synthetic_batches
 from .content import content_hash
 from .histogram import Histogram
 from .observe import Observed, observed
+from .runner import Runner
 from .thresholds import threshold
 
 __all__ = ["calibrate", "ranges_for", "synthetic_ranges"]
@@ -93,13 +93,12 @@ def _collect(
     """Ranges by tensor name, and how many batches were run."""
     # The first batch is looked at before anything is built, so that a mistake shows at once.
     first = next(given)
-    context = PassContext(("cpu",))
-    watched = observed(converted, context)
-    session = finish(watched.program, context).session("cpu")
+    watched = observed(converted)
+    runner = Runner(watched.program)
     histograms = {name: Histogram() for name in (*watched.inputs, *watched.tensors)}
     count = 0
     for count, batch in enumerate(chain([first], given), 1):
-        _add(watched, histograms, batch, session.run(batch), count)
+        _add(watched, histograms, batch, runner.run(batch), count)
     return {name: threshold(found, method) for name, found in histograms.items()}, count
 
 

@@ -18,7 +18,8 @@ __all__ = ["Card", "Code", "Note", "Section", "Table", "table_of"]
 class Table:
     """Rows of text under headers. `right` marks the columns of numbers; `more` counts rows left out.
 
-    `bars` gives one column, by index, a share per row (0 to 1, or None) that HTML draws as a bar.
+    `bars` gives one column, by index, a share per row (0 to 1, or None) that HTML draws as a bar. `levels`
+    gives each row one of `Note`'s levels, by which HTML colours its first cell; the cell has its sign itself.
     """
 
     headers: tuple[str, ...]
@@ -27,6 +28,7 @@ class Table:
     more: int = 0
     caption: str = ""
     bars: tuple[int, tuple[float | None, ...]] | None = None
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,11 @@ def _row(table: Table, number: int) -> str:
     for column, text in enumerate(table.rows[number]):
         tag = 'th scope="row"' if column == 0 else "td"
         bar = _bar(table, number, column)
-        cells.append(f"<{tag}{_align(table, column)}>{escape(text)}{bar}</{tag.split()[0]}>")
+        if column == 0 and number < len(table.levels):
+            shown = f'<span class="mt-{table.levels[number]}">{escape(text)}</span>'
+        else:
+            shown = escape(text)
+        cells.append(f"<{tag}{_align(table, column)}>{shown}{bar}</{tag.split()[0]}>")
     return f"<tr>{''.join(cells)}</tr>"
 
 

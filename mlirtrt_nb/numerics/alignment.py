@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,9 @@ import numpy as np
 from ..ir import dtypes
 from . import rounding
 from .interpreter import Executed, Interpreter, Step, Walk
+from .op_types import CONVERSIONS
 
 __all__ = ["Pair", "Side", "pairs", "shared_steps"]
-
-# What precision passes add; these ops change the type, not the value.
-_CONVERSIONS = frozenset({"tensorrt.cast", "tensorrt.identity", "tensorrt.quantize", "tensorrt.dequantize"})
 
 
 @dataclass
@@ -52,7 +50,7 @@ def _is_float(array: Any) -> bool:
 
 def shared_steps(reference: Interpreter, variant: Interpreter) -> dict[int, int]:
     """Step of the variant -> step of the reference that is the same op, in an order that both keep."""
-    places = {step.key: step.index for step in reference.steps if step.op not in _CONVERSIONS}
+    places = {step.key: step.index for step in reference.steps if step.op not in CONVERSIONS}
     return {step.index: places[step.key] for step in variant.steps if step.key in places}
 
 
@@ -62,21 +60,17 @@ def pairs(
     inputs: Mapping[str, np.ndarray],
     *,
     forced: bool = False,
-    also: Callable[[Executed], None] | None = None,
 ) -> Iterator[Pair]:
     """Each op that both programs have, once both have run it.
 
     Args:
         forced: after each pair the variant goes on with the reference's result, rounded to its own type: its
             next op then shows the error that it makes itself.
-        also: called with every op of the variant, those that only the variant has included.
     """
     shared = shared_steps(reference, variant)
     ahead = _Ahead(reference.walk(inputs), set(shared.values()))
     walk = variant.walk(inputs)
     for executed in walk:
-        if also is not None:
-            also(executed)
         if executed.step.index in shared:
             found = ahead.at(shared[executed.step.index])
             yield Pair(Side(ahead.walk, found), Side(walk, executed))

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ..passes.base import PassContext
+from ..compilation import before_clustering
 from ..passes.pipeline import Pipeline
-from ..profiles import parse_profiles
+from ..precision import Precision, check_supported
 from ..program import Program
+from ..targets import parse_targets
 
-__all__ = ["before_clustering", "converted"]
+__all__ = ["converted", "resolved"]
 
 
-def before_clustering(steps: Pipeline) -> Pipeline:
-    """The entries of a pipeline up to `plan-clustering`; all of them if it has none."""
-    names = [entry.name for entry in steps]
-    cut = names.index("plan-clustering") if "plan-clustering" in names else len(names)
-    return Pipeline(steps.entries[:cut])
+def resolved(program: Program, precision: Precision | str, shapes: Any = None) -> Precision:
+    """The precision with the activation ranges that it needs, so that they are found once.
+
+    Raises PrecisionError, CalibrationError.
+    """
+    chosen = Precision.of(precision)
+    if not chosen.needs_ranges:
+        return chosen
+    from ..calibration.collect import ranges_for
+
+    return replace(chosen, calibration=ranges_for(chosen, program, shapes))
 
 
 def converted(
-    program: Program, precision: Any = "fp32", target: str | tuple[str, ...] = "cpu", shapes: Any = None
+    program: Program,
+    precision: Precision | str = "fp32",
+    target: str | tuple[str, ...] = "cpu",
+    shapes: Any = None,
 ) -> Program:
-    """`program` in tensorrt ops at a precision, unclustered: one `@main`, typed as the engines will be."""
-    targets = (target,) if isinstance(target, str) else tuple(target)
-    context = PassContext(targets, parse_profiles(program.inputs, shapes))
-    steps = before_clustering(Pipeline.default(targets, precision))
-    return steps.run(program, context, keep_snapshots=False).program
+    """`program` in tensorrt ops at a precision, unclustered: one `@main`, typed as the engines will be.
+
+    Raises ShapeError, TargetError, PrecisionError, PassError.
+    """
+    targets = parse_targets(target)
+    chosen = resolved(program, precision, shapes)
+    check_supported(chosen, targets)
+    return before_clustering(program, targets, shapes, Pipeline.default(targets, chosen))

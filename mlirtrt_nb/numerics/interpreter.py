@@ -15,6 +15,7 @@ from torch_mlir import ir
 from ..errors import EngineBuildError, MlirTrtError, PrecisionError
 from ..ir.builder import Op
 from ..ir.constants import value_of
+from ..ir.context import definition
 from ..ir.inspect import entry_function
 from ..ir.locations import sources_of
 from ..program import Program
@@ -59,7 +60,12 @@ class Step:
     @property
     def pattern(self) -> str:
         """What `Precision(keep=...)` knows the op by: its first source; "" for an op without one."""
-        return re.escape(self.sources[0]) if self.sources else ""
+        if not self.sources:
+            return ""
+        name = self.sources[0]
+        # A source that is called like a kind of op would stand for all of that kind.
+        is_kind = definition(name) is not None or definition(f"tensorrt.{name}") is not None
+        return f"(?:{re.escape(name)})" if is_kind else re.escape(name)
 
 
 @dataclass

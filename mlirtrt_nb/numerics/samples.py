@@ -61,7 +61,7 @@ def samples_of(program: Program, inputs: Any = None, shapes: Any = None) -> Samp
     if inputs is None:
         made = [synthetic_inputs(signatures, seed) for seed in range(SYNTHETIC)]
         values = tuple(_named(specs, arrays) for arrays in made)
-        return Samples(values, f"synthetic, seeds 0 to {SYNTHETIC - 1}")
+        return Samples(values, f"synthetic inputs, seeds 0 to {SYNTHETIC - 1}")
     checker = InputChecker(signatures, "cpu")
     checked = tuple(_named(specs, _checked(checker, sample)) for sample in _listed(specs, inputs))
     if not checked:
@@ -70,8 +70,8 @@ def samples_of(program: Program, inputs: Any = None, shapes: Any = None) -> Samp
         )
     for number, sample in enumerate(checked):
         _check_finite(sample, number, len(checked))
-    count = f"{len(checked)} samples" if len(checked) > 1 else "1 sample"
-    return Samples(checked, f"given, {count}")
+    count = f"{len(checked)} given samples" if len(checked) > 1 else "1 given sample"
+    return Samples(checked, count)
 
 
 def shapes_for(program: Program, inputs: Any, shapes: Any) -> Any:

@@ -10,7 +10,7 @@ from ...program import Program
 from ..base import Pass, PassContext, option, register
 
 if TYPE_CHECKING:
-    from ...ranges import Calibration
+    from ...activation_ranges import Calibration
 
 __all__ = ["PrecisionQuantize"]
 
@@ -48,7 +48,7 @@ class PrecisionQuantize(Pass):
             forget_unnamed(program.module.operation, program.weights)
 
     def _ranges(self, program: Program) -> Calibration:
-        from ...ranges import Calibration
+        from ...activation_ranges import Calibration
 
         if isinstance(self.calibration, Calibration):
             return self.calibration

@@ -1,0 +1,229 @@
+"""`compare`: one program in several precisions, each built, measured, and checked against the reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, as_completed
+from dataclasses import replace
+from typing import Any
+
+from ..errors import Cancelled, OptionError, PrecisionError
+from ..frontends.load import load
+from ..numerics.conversion import converted
+from ..numerics.error_curve import ErrorCurve, curve_of
+from ..numerics.interpreter import Interpreter
+from ..numerics.metrics import Errors
+from ..numerics.samples import Samples, samples_of, shapes_for
+from ..numerics.sensitivity import compared
+from ..precision import Precision
+from ..program import Program
+from ..targets import parse_targets
+from .comparison import Comparison
+from .engines import engine_numbers
+from .latency import differing_conditions, measure
+from .notes import Facts, is_bad
+from .variant import Task, Variant, make_variant
+
+__all__ = ["compare"]
+
+Progress = Callable[[str, int, int], bool]
+
+_DEFAULT_PRECISIONS = ("fp32", "fp16", "int8")
+
+
+def compare(
+    program: Program | Any,
+    precisions: Iterable[Precision | str] | Mapping[str, Precision | str] = _DEFAULT_PRECISIONS,
+    inputs: Any = None,
+    reference: str | Precision = "fp32",
+    executor: Executor | None = None,
+    *,
+    target: str | Iterable[str] | None = None,
+    shapes: Any = None,
+    device: str = "auto",
+    duration_ms: float = 1000,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Build a program in several precisions and say how fast, how large and how right each one is, and why.
+
+    Latency is measured on the real engines, in turns and in this process; errors come from a reference
+    execution that rounds after every op as its type does; layers and bytes are the builder's own. The
+    table says of each column which it is. A variant that fails is a row that says so.
+
+    Args:
+        program: a Program, or anything that `mt.load` takes.
+        precisions: names and `Precision` values, or a mapping from a name of your own to them.
+        inputs: one sample (a mapping from input to array, or an array where there is one input), or a list
+            of them; None makes seeded synthetic ones. The first one is what latency is measured on.
+        reference: what errors and ratios are against; it gets a row of its own if it is not in `precisions`.
+        executor: any `concurrent.futures.Executor` for building the variants and running the reference
+            execution; None does one after the other.
+        target: as for `mt.compile`; None is the CPU and, where TensorRT-RTX is installed, sm89. Layers and
+            bytes are those of the first target that is not the CPU.
+        shapes: of dynamic inputs, as for `mt.compile`; None takes those of `inputs`.
+        device: where latency is measured: "cpu", "cuda", or "auto" for the GPU if one fits the engines.
+        duration_ms: how long each variant is measured.
+        cache: reuse engines built before.
+        progress: called as `progress(phase, done, total)`; returning False cancels.
+
+    Raises:
+        OptionError, SourceError, InputError, ShapeError, TargetError, Cancelled. PrecisionError for an unknown
+        precision, or if the reference itself fails.
+    """
+    _check_duration(duration_ms)
+    source = program if isinstance(program, Program) else load(program)
+    targets = parse_targets(_default_targets() if target is None else target)
+    base, chosen = _chosen(precisions, reference)
+    samples = samples_of(source, inputs, shapes)
+    known = shapes_for(source, inputs, shapes)
+    plain = [
+        Task(name, precision, source, targets, known, samples.values, cache)
+        for name, precision in chosen.items()
+    ]
+    variants = _made(plain, executor, progress)
+    exact = variants[base]
+    if exact.outputs is None:
+        raise PrecisionError(
+            f"the reference, {base}, failed: {exact.error}", hint="compare against another one"
+        )
+    for variant in variants.values():
+        if variant.outputs is not None:
+            variant.errors = _errors(exact, variant)
+    step = _stepper(progress)
+    plans = {name: variant.plan for name, variant in variants.items() if variant.plan is not None}
+    reports, failed = measure(plans, samples.values[0], duration_ms, device, step)
+    facts = [
+        Facts(
+            variant,
+            _numbers(variant, targets),
+            None if variant.plan is None else engine_numbers(variant.plan, "cpu"),
+            reports.get(name),
+            _curve(exact, variant, plain[0], samples, step),
+            failed.get(name, ""),
+        )
+        for name, variant in variants.items()
+    ]
+    warnings = [f"{name} is not the same for all rows" for name in differing_conditions(reports)]
+    return Comparison(source, targets, base, samples, facts, tuple(warnings), known)
+
+
+def _check_duration(duration_ms: Any) -> None:
+    if (
+        isinstance(duration_ms, bool)
+        or not isinstance(duration_ms, int | float)
+        or not 0 < duration_ms < math.inf
+    ):
+        raise OptionError(f"duration_ms must be a number above 0, got {duration_ms!r}")
+
+
+def _default_targets() -> tuple[str, ...]:
+    from importlib.util import find_spec
+
+    return ("cpu", "sm89") if find_spec("tensorrt_rtx_bindings") else ("cpu",)
+
+
+def _chosen(precisions: Any, reference: Any) -> tuple[str, dict[str, Precision]]:
+    """The reference's name, and every variant by name, the reference first."""
+    if isinstance(precisions, str | Precision):
+        precisions = (precisions,)
+    if not isinstance(precisions, Iterable):
+        raise OptionError(
+            f"precisions= is a {type(precisions).__name__}", hint="give names, such as ('fp32', 'fp16', 'int8')"
+        )
+    chosen: dict[str, Precision] = {}
+    if isinstance(precisions, Mapping):
+        chosen = {str(name): Precision.of(value) for name, value in precisions.items()}
+    else:
+        for value in precisions:
+            precision = Precision.of(value)
+            if precision not in chosen.values() or precision.calibration is not None:
+                chosen[_free(str(precision), chosen)] = precision
+    if isinstance(reference, str) and reference in chosen:
+        return reference, {reference: chosen[reference], **chosen}
+    wanted = Precision.of(reference)
+    name = next((name for name, precision in chosen.items() if precision == wanted), None)
+    if name is None:
+        name = _free(str(wanted), chosen)
+    if not chosen:
+        raise OptionError("precisions= is empty", hint="give names, such as ('fp32', 'fp16', 'int8')")
+    return name, {name: wanted, **chosen}
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    count = 1
+    while (made := name if count == 1 else f"{name} ({count})") in taken:
+        count += 1
+    return made
+
+
+def _stepper(progress: Progress | None) -> Callable[[str, int, int], None]:
+    def step(phase: str, done: int, total: int) -> None:
+        if progress is not None and progress(phase, done, total) is False:
+            raise Cancelled("the comparison was cancelled")
+
+    return step
+
+
+def _made(tasks: list[Task], executor: Executor | None, progress: Progress | None) -> dict[str, Variant]:
+    if executor is not None:
+        return _made_on(executor, tasks, _stepper(progress))
+    made = {}
+    for task in tasks:
+        labelled = None if progress is None else _labelled(progress, task.name)
+        made[task.name] = make_variant(replace(task, progress=labelled))
+        _stepper(progress)(f"{task.name}: done", len(made), len(tasks))
+    return made
+
+
+def _labelled(progress: Progress, name: str) -> Progress:
+    return lambda phase, done, total: progress(f"{name}: {phase}", done, total)
+
+
+def _made_on(
+    executor: Executor, tasks: list[Task], step: Callable[[str, int, int], None]
+) -> dict[str, Variant]:
+    """The variants in the order of the tasks; what an executor cannot run is a variant that failed."""
+    futures = {executor.submit(make_variant, task): task for task in tasks}
+    found: dict[str, Variant] = {}
+    try:
+        step("variants", 0, len(tasks))
+        for future in as_completed(futures):
+            task = futures[future]
+            error = future.exception()
+            if error is not None:
+                reason = f"the executor could not run it: {type(error).__name__}: {error}"
+                found[task.name] = Variant(task.name, task.precision, error=" ".join(reason.split())[:300])
+            else:
+                found[task.name] = future.result()
+            step("variants", len(found), len(tasks))
+    finally:
+        for future in futures:
+            future.cancel()
+    return {task.name: found[task.name] for task in tasks}
+
+
+def _errors(exact: Variant, variant: Variant) -> Errors:
+    errors = Errors()
+    for one, two in zip(exact.outputs or (), variant.outputs or (), strict=True):
+        errors = errors.merged(compared(dict(one), dict(two)))
+    return errors
+
+
+def _numbers(variant: Variant, targets: tuple[str, ...]) -> Any:
+    first = next((target for target in targets if target != "cpu"), "cpu")
+    return None if variant.plan is None else engine_numbers(variant.plan, first)
+
+
+def _curve(
+    exact: Variant, variant: Variant, task: Task, samples: Samples, step: Callable[[str, int, int], None]
+) -> ErrorCurve | None:
+    """Where a variant goes wrong, on the first sample; only for one whose outputs are bad."""
+    if not is_bad(variant):
+        return None
+    step(f"{variant.name}: error curve", 0, 1)
+    programs = (converted(task.program, each.precision, task.targets, task.shapes) for each in (exact, variant))
+    one, two = (Interpreter(program) for program in programs)
+    first = Samples(samples.values[:1], samples.origin)
+    return curve_of(one, two, first, precision=variant.name)

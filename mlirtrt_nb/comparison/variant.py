@@ -1,0 +1,117 @@
+"""One variant of a comparison: built and run on the rounding reference, as a function of values that pickle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..compilation import compile
+from ..errors import MlirTrtError
+from ..numerics.conversion import converted, resolved
+from ..numerics.interpreter import Interpreter
+from ..numerics.metrics import Errors
+from ..numerics.op_types import compute_type, kept_reason
+from ..precision import Precision
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..plan import Plan
+    from ..program import Program
+
+__all__ = ["OpTypes", "Task", "Variant", "make_variant"]
+
+Progress = Callable[[str, int, int], bool]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be made. `progress` is for calls within this process."""
+
+    name: str
+    precision: Precision
+    program: Program
+    targets: tuple[str, ...]
+    shapes: Any
+    samples: tuple[Mapping[str, np.ndarray], ...]
+    cache: bool = True
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True)
+class OpTypes:
+    """Which types a program's ops compute in, and which ops were kept out of its precision, with reasons."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    kept: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def share(self, element: str) -> float:
+        """The part of the ops that compute in an MLIR element type."""
+        return self.counts.get(element, 0) / self.total if self.total else 0.0
+
+
+@dataclass
+class Variant:
+    """What came of a task. `error` says what failed, in one line; what was made before is there all the same.
+
+    `outputs` are the rounding reference's, one mapping per sample. `random` names the first op that draws
+    random numbers.
+    """
+
+    name: str
+    precision: Precision
+    plan: Plan | None = None
+    outputs: tuple[Mapping[str, Any], ...] | None = None
+    types: OpTypes = field(default_factory=OpTypes)
+    random: str = ""
+    error: str = ""
+    errors: Errors | None = None  # beside the reference, once both are there
+
+
+def make_variant(task: Task) -> Variant:
+    """Build a variant and run it on the reference. Never raises for the program's or the precision's faults."""
+    made = Variant(task.name, task.precision)
+    try:
+        precision = made.precision = resolved(task.program, task.precision, task.shapes)
+        made.plan = compile(
+            task.program, task.targets, precision, task.shapes, cache=task.cache, progress=task.progress
+        )
+        _run_reference(made, task, precision)
+    except MlirTrtError as error:
+        made.error = _one_line(error)
+    return made
+
+
+def _one_line(error: BaseException) -> str:
+    what = error.what if isinstance(error, MlirTrtError) else f"{type(error).__name__}: {error}"
+    hint = f" ({error.hint})" if isinstance(error, MlirTrtError) and error.hint else ""
+    return " ".join(f"{what}{hint}".split())
+
+
+def _run_reference(made: Variant, task: Task, precision: Precision) -> None:
+    interpreter = Interpreter(converted(task.program, precision, task.targets, task.shapes))
+    made.types = _types(interpreter)
+    if interpreter.random_ops:
+        step = interpreter.random_ops[0]
+        made.random = f"{step.op} '{step.source}'"
+    made.outputs = tuple(interpreter.run(sample) for sample in task.samples)
+
+
+def _types(interpreter: Interpreter) -> OpTypes:
+    counts: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for step in interpreter.steps:
+        element = compute_type(step.operation)
+        if element is None:
+            continue
+        counts[element] += 1
+        reason = kept_reason(step.operation)
+        if reason:
+            kept[reason] += 1
+    return OpTypes(dict(counts), dict(kept))

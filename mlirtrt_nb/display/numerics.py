@@ -1,0 +1,220 @@
+"""The cards of what the rounding reference finds: error curves, sensitivities and ranges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .card import Card, Note, Section, Table
+from .html import card_html
+from .text import card_text
+from .units import count, decibels, number, plural, share
+
+if TYPE_CHECKING:
+    from ..numerics.error_curve import ErrorCurve, OpErrors
+    from ..numerics.ranges import Finding, OpRange, Ranges
+    from ..numerics.sensitivity import OpSensitivity, Sensitivity
+
+__all__ = [
+    "error_curve_html",
+    "error_curve_text",
+    "ranges_html",
+    "ranges_text",
+    "sensitivity_html",
+    "sensitivity_text",
+]
+
+_MOST_ROWS = 60
+_SNR_BAR_DB = 60.0  # where the bar of a signal-to-noise ratio is full
+
+
+def error_curve_html(curve: ErrorCurve) -> str:
+    """The card as HTML."""
+    return card_html(_error_curve(curve))
+
+
+def error_curve_text(curve: ErrorCurve) -> str:
+    """The card as text."""
+    return card_text(_error_curve(curve))
+
+
+def _error_curve(curve: ErrorCurve) -> Card:
+    facts = [("inputs", curve.inputs), ("bad below", decibels(curve.threshold))]
+    if curve.ops:
+        facts.insert(0, ("at the end", decibels(curve.ops[-1].reached.snr_db)))
+    return Card(
+        title=f"{curve.name} at {curve.precision}: error along the graph",
+        subtitle="rounding reference, each op by itself",
+        facts=tuple(facts),
+        notes=tuple(_curve_notes(curve)),
+        sections=(Section("Ops in program order", _curve_table(curve.ops, curve.threshold)),),
+    )
+
+
+def _curve_notes(curve: ErrorCurve) -> list[Note]:
+    notes = []
+    if curve.overflow is not None:
+        notes.append(Note(f"{_named(curve.overflow)} is the first whose result is not finite", "bad"))
+    bad, worst = curve.first_bad, curve.worst
+    if bad is not None:
+        notes.append(Note(f"first bad op: {_named(bad)}, {decibels(bad.reached.snr_db)}", "bad"))
+    else:
+        notes.append(Note("no op's result is bad"))
+    if worst is not None:
+        text = f"the largest error of its own: {_named(worst)}, {decibels(worst.own.snr_db)}"
+        notes.append(Note(text, "warn" if bad is not None else "good"))
+    return notes
+
+
+def _named(entry: OpErrors | OpSensitivity) -> str:
+    return f"{entry.op} '{entry.source}'"
+
+
+def _curve_table(ops: list[OpErrors], threshold: float) -> Table:
+    shown = _around_the_bad(ops, threshold)
+    rows = tuple(
+        (
+            entry.op,
+            entry.source,
+            entry.element,
+            number(entry.largest),
+            decibels(entry.reached.snr_db),
+            decibels(entry.own.snr_db),
+            number(entry.reached.max_abs_error),
+            _verdict(entry, threshold),
+        )
+        for entry in shown
+    )
+    headers = ("op", "source", "type", "largest", "snr", "own snr", "max abs error", "verdict")
+    bars = tuple(_filled(entry.reached.snr_db) for entry in shown)
+    right = (False, False, False, True, True, True, True, False)
+    return Table(headers, rows, right, more=len(ops) - len(shown), bars=(4, bars))
+
+
+def _around_the_bad(ops: list[OpErrors], threshold: float) -> list[OpErrors]:
+    """At most `_MOST_ROWS` ops: from a little before the first bad one, if it is late in the program."""
+    first = next((n for n, entry in enumerate(ops) if entry.reached.snr_db < threshold), 0)
+    start = max(0, min(first - _MOST_ROWS // 3, len(ops) - _MOST_ROWS))
+    return ops[start : start + _MOST_ROWS]
+
+
+def _verdict(entry: OpErrors, threshold: float) -> str:
+    if entry.reached.broken:
+        return f"✗ {plural(entry.reached.broken, 'value')} not finite"
+    return "✗ bad" if entry.reached.snr_db < threshold else "✓"
+
+
+def _filled(snr_db: float) -> float:
+    return min(max(snr_db / _SNR_BAR_DB, 0.0), 1.0)
+
+
+def sensitivity_html(found: Sensitivity) -> str:
+    """The card as HTML."""
+    return card_html(_sensitivity(found))
+
+
+def sensitivity_text(found: Sensitivity) -> str:
+    """The card as text."""
+    return card_text(_sensitivity(found))
+
+
+def _sensitivity(found: Sensitivity) -> Card:
+    total = sum(entry.output.squares for entry in found.ops)
+    shares = [entry.output.squares / total if total else 0.0 for entry in found.ops[:_MOST_ROWS]]
+    rows = tuple(
+        (
+            entry.op,
+            entry.source,
+            entry.element,
+            decibels(entry.own.snr_db),
+            decibels(entry.output.snr_db),
+            number(entry.output.max_abs_error),
+            share(part),
+        )
+        for entry, part in zip(found.ops, shares, strict=False)
+    )
+    headers = ("op", "source", "type", "own snr", "output snr", "output max abs error", "noise share")
+    table = Table(
+        headers,
+        rows,
+        (False, False, False, True, True, True, True),
+        more=len(found.ops) - len(rows),
+        bars=(6, tuple(shares)),
+    )
+    notes = []
+    if found.ops:
+        top = sum(shares[:3])
+        notes.append(Note(f"the three costliest make {share(top)} of the noise at the outputs", "warn"))
+    else:
+        notes.append(Note("no op makes an error of its own"))
+    return Card(
+        title=f"{found.name} at {found.precision}: what each op costs alone",
+        subtitle="rounding reference; all other ops are exact",
+        facts=(("inputs", found.inputs),),
+        notes=tuple(notes),
+        sections=(Section("Ops, costliest first", table),),
+    )
+
+
+def ranges_html(found: Ranges) -> str:
+    """The card as HTML."""
+    return card_html(_ranges(found))
+
+
+def ranges_text(found: Ranges) -> str:
+    """The card as text."""
+    return card_text(_ranges(found))
+
+
+def _ranges(found: Ranges) -> Card:
+    findings = found.findings
+    largest = max((entry.largest for entry in found.ops), default=0.0)
+    facts = (
+        ("inputs", found.inputs),
+        ("largest magnitude", f"{number(largest)} (f16 holds 65504)"),
+        ("findings", count(len(findings))),
+    )
+    notes: list[Note] = []
+    if any(finding.keep for finding in findings):
+        notes.append(Note("ranges.precision('fp16') keeps the ops marked below in fp32", "warn"))
+    elif not any(finding.level != "good" for finding in findings):
+        notes.append(Note("every value has a place in f16"))
+    sections = []
+    if findings:
+        sections.append(Section("Findings, worst first", _findings_table(findings)))
+    sections.append(Section("Ranges in program order", _ranges_table(found.ops), open=not findings))
+    return Card(f"{found.name}: ranges of values", "computed in fp32", facts, tuple(notes), tuple(sections))
+
+
+def _findings_table(findings: list[Finding]) -> Table:
+    shown = findings[:_MOST_ROWS]
+    rows = tuple(
+        (
+            f"{Note('', entry.level).sign} {entry.source}",
+            entry.op,
+            entry.problem,
+            entry.cure,
+            f"keep={entry.keep!r}" if entry.keep else "–",
+        )
+        for entry in shown
+    )
+    return Table(("source", "op", "problem", "cure", "applied by"), rows, more=len(findings) - len(shown))
+
+
+def _ranges_table(ops: list[OpRange]) -> Table:
+    shown = ops[:_MOST_ROWS]
+    rows = tuple(
+        (
+            entry.op,
+            entry.source,
+            number(entry.low),
+            number(entry.high),
+            count(entry.overflowing) if entry.overflowing else "–",
+            share(entry.subnormal) if entry.subnormal else "–",
+            share(entry.vanishing) if entry.vanishing else "–",
+            f"{len(entry.dead)} of {entry.channels}" if entry.dead else "–",
+        )
+        for entry in shown
+    )
+    headers = ("op", "source", "low", "high", "overflow f16", "subnormal f16", "vanish in f16", "dead channels")
+    right = (False, False, *[True] * 6)
+    return Table(headers, rows, right, more=len(ops) - len(shown))

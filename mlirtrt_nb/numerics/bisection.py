@@ -1,0 +1,190 @@
+"""`bisect`: the fewest source nodes to keep in fp32 so that a precision is good enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Cancelled, OptionError, PrecisionError
+from ..frontends.load import load
+from ..precision import Precision
+from ..program import Program
+from .bisection_state import BisectionState
+from .conversion import converted, resolved
+from .interpreter import Interpreter
+from .metrics import Errors, Metric, metric
+from .samples import Samples, samples_of, shapes_for
+from .sensitivity import compared, sensitivity_of
+
+__all__ = ["bisect"]
+
+Progress = Callable[[str, int, int], bool]
+Keeps = tuple[str, ...]
+
+
+def bisect(
+    program: Program | Any,
+    precision: Any = "fp16",
+    metric: str = "snr_db",
+    threshold: float | None = None,
+    inputs: Any = None,
+    *,
+    shapes: Any = None,
+    target: str | tuple[str, ...] = "cpu",
+    state: Any = None,
+    progress: Progress | None = None,
+) -> Precision:
+    """The precision with as few ops as possible kept in fp32 for its outputs to be close enough to fp32's.
+
+    Source nodes are ordered by what each costs alone at the outputs; the shortest run of the costliest that
+    meets the threshold is searched by halves; then whatever turns out to be unneeded in it is left out
+    again, in parts and at last one by one. So no node of the result can be left out, though a smaller
+    set of others may exist. Everything is computed on the rounding reference.
+
+    Args:
+        program: a Program, or anything that `mt.load` takes.
+        precision: a name or a `Precision`, as for `mt.compile`; its own exceptions stay.
+        metric: "snr_db", "cosine", "top1_agreement" (at least the threshold), "max_abs_error" or
+            "mean_abs_error" (at most).
+        threshold: what the outputs, together and over all samples, must reach; None is the metric's usual one.
+        inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
+        state: the path of a file that every trial is written to. A search that was stopped goes on from it.
+        progress: called as `progress(phase, done, total)`; returning False cancels.
+
+    Raises:
+        PrecisionError: the threshold is out of reach, the program draws random numbers, or the state file
+            is of another search.
+        OptionError, SourceError, InputError, ShapeError, PassError, Cancelled.
+    """
+    source = program if isinstance(program, Program) else load(program)
+    search = _Search(
+        source, Precision.of(precision), _goal(metric, threshold), samples_of(source, inputs, shapes)
+    )
+    search.place(target, shapes_for(source, inputs, shapes))
+    search.resume(state)
+    return search.run(progress)
+
+
+@dataclass(frozen=True)
+class _Goal:
+    metric: Metric
+    threshold: float
+
+    def reached(self, value: float) -> bool:
+        return self.metric.accepts(value, self.threshold)
+
+    def __str__(self) -> str:
+        side = "at least" if self.metric.higher_is_better else "at most"
+        return f"{self.metric.name} {side} {self.threshold:g}"
+
+
+def _goal(name: str, threshold: float | None) -> _Goal:
+    chosen = metric(name)
+    if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float)):
+        raise OptionError(f"threshold must be a number, got {threshold!r}")
+    return _Goal(chosen, chosen.default if threshold is None else float(threshold))
+
+
+class _Search:
+    """One search: what is tried, and what came of it."""
+
+    def __init__(self, source: Program, precision: Precision, goal: _Goal, samples: Samples) -> None:
+        self._source = source
+        self._precision = precision
+        self._goal = goal
+        self._samples = samples
+        self._progress: Progress | None = None
+
+    def place(self, target: str | tuple[str, ...], shapes: Any) -> None:
+        """Convert the exact program and run it."""
+        self._target, self._shapes = target, shapes
+        self._given, self._precision = self._precision, resolved(self._source, self._precision, shapes)
+        self._exact = Interpreter(converted(self._source, "fp32", target, shapes))
+        if self._exact.random_ops:
+            step = self._exact.random_ops[0]
+            raise PrecisionError(
+                "the program draws random numbers: no two runs of it agree",
+                where=f"{step.op} '{step.source}'",
+                hint="make the model deterministic first",
+            )
+        self._outputs = [self._exact.run(sample) for sample in self._samples.values]
+
+    def resume(self, path: Any) -> None:
+        """Read what an earlier search found, if it was the same search."""
+        identity = {
+            "program": self._exact.fingerprint,
+            "precision": repr(self._given),
+            "goal": str(self._goal),
+            "inputs": self._samples.fingerprint,
+        }
+        self._state = BisectionState(identity, path)
+
+    def run(self, progress: Progress | None) -> Precision:
+        self._progress = progress
+        if self._good(()):
+            return self._given
+        order = self._order()
+        if not order or not self._good(order):
+            best = self._value(order)
+            raise PrecisionError(
+                f"{self._goal} is out of reach: with every op kept in fp32 it is {best:.4g}",
+                hint="loosen the threshold, or take a precision whose inputs and outputs are not rounded",
+            )
+        kept = self._pruned(self._shortest(order))
+        return self._given.with_keep(*kept)
+
+    def _order(self) -> Keeps:
+        """Patterns of source nodes, by what each costs at the outputs of the first sample, costliest first."""
+        if self._state.order is None:
+            variant = Interpreter(self._variant(()))
+            first = Samples(self._samples.values[:1], self._samples.origin)
+            found = sensitivity_of(self._exact, variant, first, self._precision, self._progress)
+            self._state.keep_order(found.patterns)
+        return tuple(self._state.order or ())
+
+    def _shortest(self, order: Keeps) -> Keeps:
+        """The shortest prefix that is good, where each longer one is: by halves."""
+        low, high = 0, len(order)  # the first `low` are not enough, the first `high` are
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._good(order[:middle]):
+                high = middle
+            else:
+                low = middle
+        return order[:high]
+
+    def _pruned(self, kept: Keeps) -> Keeps:
+        """Leave out parts that are not needed: halves, quarters, at last single nodes, the cheapest first."""
+        size = max(1, len(kept) // 2)
+        while True:
+            position = len(kept)
+            while position > 0 and len(kept) > 1:
+                start = max(0, position - size)
+                shorter = kept[:start] + kept[position:]
+                if shorter and self._good(shorter):
+                    kept = shorter
+                position = start
+            if size == 1:
+                return kept
+            size //= 2
+
+    def _variant(self, kept: Sequence[str]) -> Program:
+        return converted(self._source, self._precision.with_keep(*kept), self._target, self._shapes)
+
+    def _good(self, kept: Keeps) -> bool:
+        return self._goal.reached(self._value(kept))
+
+    def _value(self, kept: Keeps) -> float:
+        known = self._state.value(kept)
+        if known is not None:
+            return known
+        if self._progress is not None and self._progress("bisection", self._state.trials, 0) is False:
+            raise Cancelled("the bisection was stopped")
+        variant = Interpreter(self._variant(kept))
+        errors = Errors()
+        for sample, outputs in zip(self._samples.values, self._outputs, strict=True):
+            errors = errors.merged(compared(outputs, variant.run(sample)))
+        value = self._goal.metric.value(errors)
+        self._state.record(kept, value)
+        return value

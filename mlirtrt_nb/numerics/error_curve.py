@@ -1,0 +1,210 @@
+"""`error_curve`: the error of each op along the graph on the unfused reference, and the first bad op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import Cancelled, OptionError
+from ..frontends.load import load
+from ..precision import Precision
+from ..program import Program
+from .alignment import Pair, pairs
+from .conversion import converted
+from .interpreter import Interpreter
+from .metrics import Errors
+from .samples import Samples, samples_of, shapes_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ErrorCurve", "OpErrors", "curve_of", "error_curve"]
+
+BAD_SNR_DB = 20.0  # an error of a tenth of the signal
+
+Progress = Callable[[str, int, int], bool]
+
+
+@dataclass
+class OpErrors:
+    """What one op does to the error.
+
+    `reached` is the error of its result with everything before it in low precision too; `own` the error that
+    it makes itself, on inputs that are exact but for rounding to its own types. `largest` is the largest
+    magnitude of the exact result.
+    """
+
+    op: str
+    source: str
+    element: str
+    reached: Errors = field(default_factory=Errors)
+    own: Errors = field(default_factory=Errors)
+    largest: float = 0.0
+
+
+@dataclass
+class ErrorCurve:
+    """The error of each op along the graph.
+
+    Attributes:
+        precision: of the variant, as given.
+        inputs: what it was computed on, in words.
+        threshold: the signal-to-noise ratio in dB below which an op's result counts as bad.
+    """
+
+    name: str
+    precision: str
+    inputs: str
+    threshold: float
+    ops: list[OpErrors] = field(repr=False)
+
+    @cached_property
+    def df(self) -> pd.DataFrame:
+        """One row per op in program order: op, source, type, largest, snr_db, own_snr_db, cosine,
+        max_abs_error, not_finite. `attrs["sources"]` says where each number comes from."""
+        import pandas as pd
+
+        rows = [
+            (
+                entry.op,
+                entry.source,
+                entry.element,
+                entry.largest,
+                entry.reached.snr_db,
+                entry.own.snr_db,
+                entry.reached.cosine,
+                entry.reached.max_abs_error,
+                entry.reached.broken,
+            )
+            for entry in self.ops
+        ]
+        frame = pd.DataFrame(rows, columns=_COLUMNS)
+        frame.attrs["sources"] = dict.fromkeys(_COLUMNS[3:], f"rounding reference on {self.inputs}")
+        return frame
+
+    @property
+    def first_bad(self) -> OpErrors | None:
+        """The first op whose result is below the threshold or not finite; None if there is none."""
+        return next((entry for entry in self.ops if entry.reached.snr_db < self.threshold), None)
+
+    @property
+    def overflow(self) -> OpErrors | None:
+        """The first op whose result is not finite where the exact one is; None if there is none."""
+        return next((entry for entry in self.ops if entry.reached.broken), None)
+
+    @property
+    def worst(self) -> OpErrors | None:
+        """The op that makes the largest error itself; None if none makes any."""
+        entry = min(self.ops, key=lambda entry: entry.own.snr_db, default=None)
+        return entry if entry is not None and entry.own.snr_db < np.inf else None
+
+    def plot(self) -> Any:
+        """A figure: the signal-to-noise ratio along the graph. Raises MissingDependencyError."""
+        from ..reports.error_plot import error_curve_figure
+
+        return error_curve_figure(self)
+
+    def __str__(self) -> str:
+        from ..display.numerics import error_curve_text
+
+        return error_curve_text(self)
+
+    def _repr_html_(self) -> str:
+        from ..display.numerics import error_curve_html
+
+        return error_curve_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text("ErrorCurve(...)" if cycle else str(self))
+
+
+_COLUMNS = [
+    "op",
+    "source",
+    "type",
+    "largest",
+    "snr_db",
+    "own_snr_db",
+    "cosine",
+    "max_abs_error",
+    "not_finite",
+]
+
+
+def error_curve(
+    program: Program | Any,
+    precision: Any = "fp16",
+    inputs: Any = None,
+    *,
+    shapes: Any = None,
+    target: str | tuple[str, ...] = "cpu",
+    threshold: float = BAD_SNR_DB,
+    progress: Progress | None = None,
+) -> ErrorCurve:
+    """Where along the graph a precision goes wrong.
+
+    Both programs are run op by op and unfused, so that looking changes nothing; each op rounds as its type
+    does.
+
+    Args:
+        program: a Program, or anything that `mt.load` takes.
+        precision: a name or a `Precision`, as for `mt.compile`.
+        inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
+        threshold: signal to noise in dB below which an op's result is bad.
+        progress: called as `progress(phase, done, total)`; returning False cancels.
+
+    Raises SourceError, InputError, ShapeError, PrecisionError, PassError, Cancelled.
+    """
+    if not isinstance(threshold, int | float) or isinstance(threshold, bool):
+        raise OptionError(f"threshold must be a number of dB, got {threshold!r}")
+    source = program if isinstance(program, Program) else load(program)
+    samples = samples_of(source, inputs, shapes)
+    known = shapes_for(source, inputs, shapes)
+    exact, variant = (converted(source, wanted, target, known) for wanted in ("fp32", precision))
+    return curve_of(
+        Interpreter(exact),
+        Interpreter(variant),
+        samples,
+        precision=str(Precision.of(precision)),
+        threshold=threshold,
+        progress=progress,
+    )
+
+
+def curve_of(
+    exact: Interpreter,
+    variant: Interpreter,
+    samples: Samples,
+    *,
+    precision: str,
+    threshold: float = BAD_SNR_DB,
+    progress: Progress | None = None,
+) -> ErrorCurve:
+    """The curve of two programs that came from one; see `error_curve`."""
+    found: dict[int, OpErrors] = {}
+    for number, sample in enumerate(samples.values):
+        _tell(progress, number, len(samples.values))
+        for pair in pairs(exact, variant, sample):
+            _add(found, pair, own=False)
+        for pair in pairs(exact, variant, sample, forced=True):
+            _add(found, pair, own=True)
+    ordered = [found[index] for index in sorted(found)]
+    return ErrorCurve(variant.program.name, precision, samples.origin, threshold, ordered)
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None and progress("error curve", done, total) is False:
+        raise Cancelled("the error curve was stopped")
+
+
+def _add(found: dict[int, OpErrors], pair: Pair, *, own: bool) -> None:
+    step = pair.variant.step
+    for reference, other in pair.arrays():
+        entry = found.setdefault(step.index, OpErrors(step.op, step.source, step.element))
+        (entry.own if own else entry.reached).add(reference, other)
+        finite = np.abs(reference[np.isfinite(reference)])
+        entry.largest = max(entry.largest, float(finite.max()) if finite.size else 0.0)

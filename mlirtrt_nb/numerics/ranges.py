@@ -1,0 +1,278 @@
+"""`ranges`: what values a program has, before anything is built, and which of them a precision cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import Cancelled
+from ..frontends.load import load
+from ..precision import Precision
+from ..program import Program
+from .conversion import converted
+from .interpreter import Interpreter, Step
+from .samples import samples_of, shapes_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Finding", "OpRange", "Ranges", "ranges"]
+
+Progress = Callable[[str, int, int], bool]
+
+F16_LARGEST = 65504.0
+F16_SMALLEST_NORMAL = 2.0**-14
+F16_SMALLEST = 2.0**-24
+# A share of subnormal values below this does not count: one stray value loses nothing.
+_NOTABLE_SHARE = 0.01
+_FEW_VALUES = 16
+
+
+@dataclass
+class OpRange:
+    """The values of one op's first floating-point result, over all samples. `keep` is the pattern that names
+    it for `Precision`.
+
+    `subnormal` and `vanishing` are shares of the values that are not 0: below f16's smallest normal number,
+    and below half its smallest subnormal, which f16 rounds to 0. `dead` lists channels (positions of axis 1)
+    that are 0 throughout, of `channels`.
+    """
+
+    op: str
+    source: str
+    element: str
+    keep: str
+    low: float = np.inf
+    high: float = -np.inf
+    largest: float = 0.0
+    count: int = 0
+    overflowing: int = 0
+    nonzero: int = 0
+    small: int = 0
+    tiny: int = 0
+    not_finite: int = 0
+    alive: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def subnormal(self) -> float:
+        return self.small / self.nonzero if self.nonzero else 0.0
+
+    @property
+    def vanishing(self) -> float:
+        return self.tiny / self.nonzero if self.nonzero else 0.0
+
+    @property
+    def channels(self) -> int:
+        return 0 if self.alive is None else int(self.alive.size)
+
+    @property
+    def dead(self) -> list[int]:
+        return [] if self.alive is None else np.flatnonzero(~self.alive).tolist()
+
+    def add(self, array: np.ndarray) -> None:
+        """Count the values of an array in."""
+        finite = np.isfinite(array)
+        self.not_finite += int(array.size - np.count_nonzero(finite))
+        magnitude = np.abs(np.where(finite, array, 0))
+        self.count += array.size
+        if not array.size:
+            return
+        values = np.where(finite, array, 0)
+        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+        self.largest = max(self.largest, float(magnitude.max()))
+        # 65520 and above round to infinity; below it to the largest number.
+        self.overflowing += int(np.count_nonzero(magnitude >= F16_LARGEST + 16))
+        nonzero = magnitude > 0
+        self.nonzero += int(np.count_nonzero(nonzero))
+        self.small += int(np.count_nonzero(nonzero & (magnitude < F16_SMALLEST_NORMAL)))
+        self.tiny += int(np.count_nonzero(nonzero & (magnitude <= F16_SMALLEST / 2)))
+        self._add_channels(nonzero)
+
+    def _add_channels(self, nonzero: np.ndarray) -> None:
+        if nonzero.ndim < 3:
+            return
+        others = tuple(axis for axis in range(nonzero.ndim) if axis != 1)
+        alive = np.asarray(nonzero.any(axis=others))
+        if self.alive is None:
+            self.alive = alive
+        elif self.alive.shape == alive.shape:
+            self.alive = self.alive | alive
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a precision will do to an op's values. `cure` says what helps, in words; `keep` is a
+    pattern for `Precision(keep=...)` that applies it, or "" where the cure is another."""
+
+    level: str
+    problem: str
+    op: str
+    source: str
+    value: float
+    cure: str
+    keep: str = ""
+
+
+@dataclass
+class Ranges:
+    """The ranges of all results of a program, and what is wrong with them.
+
+    Attributes:
+        inputs: what they were computed on, in words.
+        ops: one entry per op with a floating-point result, in program order.
+    """
+
+    name: str
+    inputs: str
+    ops: list[OpRange] = field(repr=False)
+
+    @cached_property
+    def df(self) -> pd.DataFrame:
+        """One row per op: op, source, type, low, high, largest, overflow_f16 (values), subnormal_f16 and
+        vanishing_f16 (shares of the values that are not 0), dead_channels, channels, not_finite."""
+        import pandas as pd
+
+        rows = [
+            (
+                entry.op,
+                entry.source,
+                entry.element,
+                entry.low,
+                entry.high,
+                entry.largest,
+                entry.overflowing,
+                entry.subnormal,
+                entry.vanishing,
+                len(entry.dead),
+                entry.channels,
+                entry.not_finite,
+            )
+            for entry in self.ops
+        ]
+        return pd.DataFrame(rows, columns=_COLUMNS)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What will go wrong, worst first: overflow, values that vanish or lose bits, dead channels."""
+        return sorted(_findings(self.ops), key=lambda finding: _ORDER.index(finding.level))
+
+    def precision(self, base: Precision | str = "fp16") -> Precision:
+        """The `Precision` of `base` that keeps the ops whose findings say so in fp32: the cure, applied."""
+        patterns = dict.fromkeys(finding.keep for finding in self.findings if finding.keep)
+        return Precision.of(base).with_keep(*patterns)
+
+    def plot(self) -> Any:
+        """A figure: magnitudes along the graph beside what f16 holds. Raises MissingDependencyError."""
+        from ..reports.error_plot import ranges_figure
+
+        return ranges_figure(self)
+
+    def __str__(self) -> str:
+        from ..display.numerics import ranges_text
+
+        return ranges_text(self)
+
+    def _repr_html_(self) -> str:
+        from ..display.numerics import ranges_html
+
+        return ranges_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text("Ranges(...)" if cycle else str(self))
+
+
+_ORDER = ("bad", "warn", "good")
+_COLUMNS = [
+    "op",
+    "source",
+    "type",
+    "low",
+    "high",
+    "largest",
+    "overflow_f16",
+    "subnormal_f16",
+    "vanishing_f16",
+    "dead_channels",
+    "channels",
+    "not_finite",
+]
+
+
+def ranges(
+    program: Program | Any,
+    inputs: Any = None,
+    *,
+    shapes: Any = None,
+    progress: Progress | None = None,
+) -> Ranges:
+    """The values that each op of `program` gives, in fp32 and before any engine is built.
+
+    Args:
+        program: a Program, or anything that `mt.load` takes.
+        inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
+        shapes: of dynamic inputs, as for `mt.compile`.
+        progress: called as `progress(phase, done, total)`; returning False cancels.
+
+    Raises SourceError, InputError, ShapeError, PassError, Cancelled.
+    """
+    source = program if isinstance(program, Program) else load(program)
+    samples = samples_of(source, inputs, shapes)
+    interpreter = Interpreter(converted(source, "fp32", "cpu", shapes_for(source, inputs, shapes)))
+    found: dict[int, OpRange] = {}
+    for number, sample in enumerate(samples.values):
+        if progress is not None and progress("ranges", number, len(samples.values)) is False:
+            raise Cancelled("the range analysis was stopped")
+        for executed in interpreter.walk(sample):
+            array = next(
+                (a for a in executed.results if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None
+            )
+            if array is not None:
+                _entry(found, executed.step).add(array)
+    return Ranges(source.name, samples.origin, [found[index] for index in sorted(found)])
+
+
+def _entry(found: dict[int, OpRange], step: Step) -> OpRange:
+    return found.setdefault(step.index, OpRange(step.op, step.source, step.element, step.pattern))
+
+
+def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
+    seen_dead: set[tuple[int, ...]] = set()
+    for entry in ops:
+        keep = entry.keep
+        if entry.not_finite:
+            yield Finding(
+                "bad", "is not finite in fp32 itself", entry.op, entry.source, float(entry.not_finite),
+                "check the model or the inputs: no precision cures this",
+            )  # fmt: skip
+        if entry.overflowing:
+            factor = 2.0 ** int(np.ceil(np.log2(entry.largest / F16_LARGEST)))
+            yield Finding(
+                "bad", f"overflows f16: {entry.largest:.4g} is above 65504", entry.op, entry.source,
+                entry.largest, f"keep it in fp32, take bf16, or divide what comes in by {factor:g}", keep,
+            )  # fmt: skip
+        elif entry.vanishing > _NOTABLE_SHARE:
+            yield Finding(
+                "warn", f"{entry.vanishing:.0%} of its values become 0 in f16", entry.op, entry.source,
+                entry.vanishing, "keep it in fp32, take bf16, or scale its input up", keep,
+            )  # fmt: skip
+        elif entry.subnormal > _NOTABLE_SHARE:
+            yield Finding(
+                "warn", f"{entry.subnormal:.0%} of its values are subnormal in f16 and lose bits", entry.op,
+                entry.source, entry.subnormal, "keep it in fp32 where the error curve shows it, or take bf16",
+            )  # fmt: skip
+        dead = tuple(entry.dead)
+        if dead and dead not in seen_dead:
+            seen_dead.add(dead)  # what follows passes the same channels on
+            yield Finding(
+                "good", f"channels {_spelled(dead)} of {entry.channels} are 0 throughout", entry.op,
+                entry.source, float(len(dead)), "prune them: they cost time and a scale of their own",
+            )  # fmt: skip
+
+
+def _spelled(positions: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, positions[:_FEW_VALUES]))
+    return shown + (f" and {len(positions) - _FEW_VALUES} more" if len(positions) > _FEW_VALUES else "")
