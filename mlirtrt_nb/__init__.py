@@ -26,6 +26,7 @@ _EXPORTS = {
     "ErrorCurve": "numerics.error_curve",
     "HostFunction": "native",
     "Keep": "precision",
+    "Isolation": "worker",
     "LatencyReport": "reports.latency",
     "Machine": "diagnosis",
     "Partition": "reports.partition",

@@ -12,6 +12,7 @@ from .errors import EngineBuildError, TargetError
 from .passes.base import PassContext
 from .program import Program
 from .targets import builder_for
+from .worker import inside
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -76,7 +77,8 @@ def build_engines(
         engines = []
         for number, job in enumerate(jobs):
             report = _reporter(progress, job, number, len(jobs))
-            engines.append(_build(program, job, profiles.get(job.path, ()), cache, report))
+            with inside.doing(f"engine {job.path.rpartition('::')[2]!r} for {job.target}"):
+                engines.append(_build(program, job, profiles.get(job.path, ()), cache, report))
         return engines
 
 

@@ -12,6 +12,7 @@ from .precision import Precision, check_supported
 from .profiles import parse_profiles
 from .program import Program
 from .targets import device_kind, parse_targets
+from .worker import Isolation, isolation_of
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -39,6 +40,7 @@ def compile(
     pipeline: Pipeline | str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
+    isolate: bool | Isolation | None = None,
 ) -> Plan:
     """Compile `program` for one or several targets.
 
@@ -53,12 +55,14 @@ def compile(
         pipeline: a Pipeline or its text, instead of `Pipeline.default(...)`.
         cache: reuse engines built before from the same IR, weights, target and profiles.
         progress: called as `progress(phase, done, total)`; returning False cancels.
+        isolate: passes and engine builds run in the worker process, so that a crash there is an error here;
+            `mt.Isolation` sets its limits. False stays in this process. None follows `$MLIRTRT_NB_ISOLATE`,
+            which is on unless it says otherwise.
 
     Raises:
         SourceError, ShapeError, TargetError, PrecisionError, CalibrationError, OptionError, PassError,
-        EngineBuildError, Cancelled.
+        EngineBuildError, WorkerCrashed, Cancelled.
     """
-    from .engine.cache import EngineCache
     from .frontends.load import load
     from .passes.base import PassContext
 
@@ -75,10 +79,28 @@ def compile(
     if pipeline is None:
         chosen = _with_ranges(chosen, source, shapes)
     steps = _pipeline(pipeline, targets, chosen)
-    outlined, engines = _partition_and_build(
-        source, steps, context, EngineCache.default() if cache else None, progress
-    )
-    return _plan(source, outlined, engines, context, steps, _described(chosen))
+    limits = isolation_of(isolate)
+    if limits is None:
+        return _compiled(source, steps, context, cache, _described(chosen), progress)
+    from .isolated_compilation import compile_isolated
+
+    return compile_isolated(_compiled, source, steps, context, cache, _described(chosen), progress, limits)
+
+
+def _compiled(
+    source: Program,
+    steps: Pipeline,
+    context: PassContext,
+    cache: bool,
+    metadata: dict[str, Any],
+    progress: Progress | None,
+) -> Plan:
+    """What `compile` does once its options are read, in whichever process."""
+    from .engine.cache import EngineCache
+
+    kept = EngineCache.default() if cache else None
+    outlined, engines = _partition_and_build(source, steps, context, kept, progress)
+    return _plan(source, outlined, engines, context, steps, metadata)
 
 
 def _with_ranges(precision: Precision, source: Program, shapes: Any) -> Precision:
@@ -167,7 +189,7 @@ def _partition_and_build(
 
     head, tail = _split_before_clustering(steps)
     while True:
-        converted = head.run(source, context, keep_snapshots=False).program
+        converted = head.run(source, context, keep_snapshots=False, isolate=False).program
         outlined, engines = _cluster_and_build(converted, tail, context, cache, progress)
         hollow = hollow_constructs(outlined) - context.whole
         if not hollow:
@@ -186,7 +208,7 @@ def _cluster_and_build(
 
     rounds = 0
     while True:
-        outlined = tail.run(converted, context, keep_snapshots=False).program
+        outlined = tail.run(converted, context, keep_snapshots=False, isolate=False).program
         try:
             return outlined, build_engines(outlined, context, cache=cache, progress=progress)
         except Refusal as refusal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,12 @@ class Plan:
         """The live MLIR module."""
         from .ir.bytecode import read_module
 
-        return read_module(self.bytecode, PlanFileError)
+        read: Callable[[], ModuleOp | None] = self.__dict__.get("_read", lambda: None)
+        return read() or read_module(self.bytecode, PlanFileError)
+
+    def read_by(self, read: Callable[[], ModuleOp | None]) -> None:
+        """Let `read` give the module when it is first looked at, where it can."""
+        self.__dict__["_read"] = read
 
     @cached_property
     def bytecode(self) -> bytes | memoryview:
@@ -225,6 +230,13 @@ class Plan:
         """What TensorRT did not take: op, count, reason, location, backend, cause (one of
         `reports.remedies.CAUSES`), remedy (what to change)."""
         return self.report.fallbacks
+
+    @cached_property
+    def kept(self) -> pd.DataFrame:
+        """The exceptions to the Plan's precision: op, type, count, reason, location (of the first)."""
+        from .passes.precision.kept import kept_ops
+
+        return kept_ops(self.module.operation)
 
     def timeline(self) -> pd.DataFrame:
         """The steps of each program in order: device, step, inside, op, callee, stream, reads, writes, sources."""

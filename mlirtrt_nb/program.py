@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from .display.graph import GraphView
 
 __all__ = ["Program", "TensorSpec"]
+
+P = TypeVar("P", bound="Program")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Program:
         name: shown in displays and used for files.
         source: what the program was loaded from (a path, "<cell>"), for messages.
         text_source: the user's own text, where there was one, for carets.
+        handles: the context's `dense_resource` attributes by name and type, as far as they were looked for.
     """
 
     def __init__(
@@ -55,10 +60,43 @@ class Program:
         text_source: str | None = None,
     ) -> None:
         self.module = module
+        self._describe(weights, name, source, text_source)
+
+    def _describe(
+        self, weights: dict[str, np.ndarray] | None, name: str, source: str, text_source: str | None
+    ) -> None:
+        self.handles: dict[tuple[str, str], ir.Attribute] = {}
         self.weights = {} if weights is None else weights
         self.name = name
         self.source = source
         self.text_source = text_source
+
+    @classmethod
+    def deferred(
+        cls,
+        read: Callable[[dict[str, np.ndarray]], ModuleOp],
+        weights: dict[str, np.ndarray],
+        *,
+        name: str,
+        source: str,
+        text_source: str | None = None,
+        handles: dict[tuple[str, str], ir.Attribute] | None = None,
+    ) -> Self:
+        """A Program whose module is read when it is first looked at.
+
+        `read(weights)` gives the module; it may rename entries of `weights` to fit the handles that it got.
+        """
+        program = cls.__new__(cls)
+        program._describe(weights, name, source, text_source)
+        program.handles = {} if handles is None else handles
+        program.__dict__["_read"] = read
+        return program
+
+    @cached_property
+    def module(self) -> ModuleOp:
+        """The live module op."""
+        read: Callable[[dict[str, np.ndarray]], ModuleOp] = self.__dict__["_read"]
+        return read(self.weights)
 
     @property
     def context(self) -> ir.Context:
@@ -153,13 +191,18 @@ class Program:
 
     def clone(self) -> Program:
         """A copy whose IR can be changed; the context and the weight arrays are shared, not copied."""
-        return Program(
+        return self._copied_into(Program)
+
+    def _copied_into(self, kind: type[P]) -> P:
+        made = kind(
             self.module.operation.clone(),
             dict(self.weights),
             name=self.name,
             source=self.source,
             text_source=self.text_source,
         )
+        made.handles = self.handles
+        return made
 
 
 def _restored(ir: bytes | memoryview, weights: dict[str, np.ndarray], meta: dict[str, Any]) -> Program:

@@ -28,7 +28,7 @@ ROWS = [
     {"runtime"},
     {"build"},
     {"plan", "plan_file"},
-    {"compilation", "fallbacks", "native", "calibration"},
+    {"compilation", "fallbacks", "isolated_compilation", "native", "calibration"},
     {"opt", "display", "reports"},
     {"numerics"},
     {"comparison"},

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from ..errors import MlirTrtError
 
 if TYPE_CHECKING:
+    from torch_mlir import ir
     from torch_mlir.dialects.builtin import ModuleOp
 
-__all__ = ["read_module", "write_module"]
+__all__ = ["parse_module", "read_module", "write_module"]
 
 
 def write_module(module: ModuleOp) -> bytes:
@@ -22,11 +23,16 @@ def write_module(module: ModuleOp) -> bytes:
 
 def read_module(data: bytes | memoryview, error: type[MlirTrtError]) -> ModuleOp:
     """The module in a context of its own. Raises `error` where this version of MLIR cannot read it."""
-    from torch_mlir import ir
-
     from .context import new_context
 
-    with new_context(), ir.Location.unknown():
+    return parse_module(data, new_context(), error)
+
+
+def parse_module(data: bytes | memoryview, context: ir.Context, error: type[MlirTrtError]) -> ModuleOp:
+    """The module in `context`, as `read_module`."""
+    from torch_mlir import ir
+
+    with context, ir.Location.unknown():
         try:
             return ir.Module.parse(bytes(data)).operation.opview
         except ir.MLIRError as problem:

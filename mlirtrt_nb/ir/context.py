@@ -62,7 +62,7 @@ _spare: list[ir.Context] = []
 
 
 def keep_spare() -> None:
-    """Make the next context in advance, for who has time now: it takes most of the time of reading a program."""
+    """Make the next context in advance, for who has time now: it is most of the work of reading a program."""
     if not _spare:
         _spare.append(_made())
 

@@ -15,6 +15,7 @@ from .mlir_pass import MlirPass
 if TYPE_CHECKING:
     from ..precision import Precision
     from ..program import Program
+    from ..worker import Isolation
     from .run import PipelineRun
 
 __all__ = ["Entry", "Pipeline", "make_pass"]
@@ -56,6 +57,22 @@ class Pipeline:
         targets = (target,) if isinstance(target, str) else tuple(target)
         listed = default_passes(targets, Precision.of(precision))
         return Pipeline([Entry(make_pass(name, options)) for name, options in listed])
+
+    @staticmethod
+    def of(
+        given: Pipeline | str | None, target: str | tuple[str, ...] = "cpu", precision: str = "fp32"
+    ) -> Pipeline:
+        """A pipeline as callers may give it: one, its text, or None for the default. Raises OptionError."""
+        if given is None:
+            return Pipeline.default(target, precision)
+        if isinstance(given, str):
+            return Pipeline.parse(given)
+        if not isinstance(given, Pipeline):
+            raise OptionError(
+                f"pipeline= is a {type(given).__name__}",
+                hint="give a Pipeline, its text, or None for the default one",
+            )
+        return given
 
     @staticmethod
     def parse(text: str) -> Pipeline:
@@ -139,18 +156,25 @@ class Pipeline:
         *,
         keep_snapshots: bool = True,
         reuse: PipelineRun | None = None,
+        isolate: bool | Isolation | None = None,
     ) -> PipelineRun:
         """Run the enabled passes on a copy of `program`, which stays as it is.
 
         `reuse` is an earlier run, with snapshots: the first steps that would come out the same are taken from
         it. Passes that read what is no option of theirs (a global variable of a notebook) must not be reused.
 
+        The passes run in the worker process unless `isolate` is False; `mt.Isolation` sets its limits, and
+        None follows `$MLIRTRT_NB_ISOLATE`, which is on unless it says otherwise.
+
         Raises `PassError` naming the pass that failed; its `last_good` is the program before that pass, its
-        `partial_run` the steps that went well.
+        `partial_run` the steps that went well. Raises WorkerCrashed, with the same and a reproducer, for a
+        pass that ends its process, and Cancelled when it is interrupted.
         """
+        from ..worker import isolation_of
         from .run import run_pipeline
 
-        return run_pipeline(self, program, context or PassContext(), keep_snapshots, reuse)
+        limits = isolation_of(isolate)
+        return run_pipeline(self, program, context or PassContext(), keep_snapshots, reuse, limits)
 
 
 def make_pass(name: str, options: dict[str, Any] | None = None) -> Pass:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, MlirTrtError, PassError
 from ..program import Program
+from ..worker import Isolation, inside
 from .base import Pass, PassContext
 from .firing import Firing, recorded
 from .snapshot import Snapshot
@@ -32,7 +33,8 @@ class Step:
 
     `seconds` is wall time of the pass alone, without snapshot and verifier. `ran` is the pass as it was then;
     `fired` says which rewrite replaced what, for the passes that report it; `reused` is true where the step was
-    taken over from an earlier run.
+    taken over from an earlier run. `output` is what was written to standard output and error meanwhile, by
+    native code or the pass itself; it is kept for runs in the worker process.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Step:
     ran: Pass | None = None
     fired: tuple[Firing, ...] = ()
     reused: bool = False
+    output: str = ""
 
     @cached_property
     def changed(self) -> bool:
@@ -125,6 +128,7 @@ def run_pipeline(
     context: PassContext,
     keep_snapshots: bool,
     reuse: PipelineRun | None = None,
+    isolation: Isolation | None = None,
 ) -> PipelineRun:
     """Run the enabled entries in order on a copy of `program`; see `Pipeline.run`."""
     entries = [entry for entry in pipeline if entry.enabled]
@@ -132,7 +136,11 @@ def run_pipeline(
     if reuse is not None and keep_snapshots and reuse.context == context:
         run.steps = _reusable(entries, program, reuse.steps)
     try:
-        run.program = _run_rest(run, entries[len(run.steps) :], program, keep_snapshots)
+        left = entries[len(run.steps) :]
+        if isolation is not None and left:
+            run.program = _run_rest_remotely(run, left, program, keep_snapshots, isolation)
+        else:
+            run.program = _run_rest(run, left, program, keep_snapshots)
     except MlirTrtError as error:
         run.program = _last(run, program)
         error.partial_run = run
@@ -169,27 +177,63 @@ def _run_rest(run: PipelineRun, entries: Sequence[Entry], program: Program, keep
         current = program.clone()
         for entry in entries:
             ran = copy.deepcopy(entry.pass_)
-            seconds, fired = _run_one(entry, current, run.context, program)
+            seconds, fired = run_one(entry.pass_, current, run.context, program)
             run.steps.append(Step(entry.name, seconds, None, None, ran, fired))
         return current
     last = _kept(run.steps[-1].after) if run.steps else Snapshot.of(program)
     current = last.clone()
     for entry in entries:
         ran = copy.deepcopy(entry.pass_)
-        seconds, fired = _run_one(entry, current, run.context, last)
+        seconds, fired = run_one(entry.pass_, current, run.context, last)
         after = Snapshot.of(current)
         run.steps.append(Step(entry.name, seconds, last, after, ran, fired))
         last = after
     return current
 
 
+def _run_rest_remotely(
+    run: PipelineRun, entries: Sequence[Entry], program: Program, keep: bool, isolation: Isolation
+) -> Program:
+    """As `_run_rest`, in the worker process."""
+    from .remote import RemoteStep, run_remotely
+
+    last: Snapshot | None = None
+    if keep:
+        last = _kept(run.steps[-1].after) if run.steps else Snapshot.of(program)
+    left = iter(entries)
+
+    def take(done: RemoteStep) -> None:
+        nonlocal last
+        entry = next(left)
+        ran = copy.deepcopy(entry.pass_)
+        for name, value in done.results.items():
+            setattr(entry.pass_, name, value)
+        step = Step(entry.name, done.seconds, last, done.after, ran, done.fired, output=done.output)
+        run.steps.append(step)
+        last = done.after
+
+    passes = [entry.pass_ for entry in entries]
+    return run_remotely(passes, last or program, run.context, isolation, keep=keep, take=take)
+
+
+def run_one(
+    pass_: Pass, program: Program, context: PassContext, last_good: Program | None
+) -> tuple[float, tuple[Firing, ...]]:
+    """Apply a pass and verify what it leaves; its wall time, and what fired.
+
+    Raises PassError with `last_good`, or the pass's own error of this package with the pass's name.
+    """
+    with inside.doing(f"pass {pass_.name}"):
+        return _run_one(pass_, program, context, last_good)
+
+
 def _run_one(
-    entry: Entry, program: Program, context: PassContext, last_good: Program
+    pass_: Pass, program: Program, context: PassContext, last_good: Program | None
 ) -> tuple[float, tuple[Firing, ...]]:
     start = time.perf_counter()
     try:
         with recorded() as fired:
-            entry.pass_.apply(program, context)
+            pass_.apply(program, context)
         seconds = time.perf_counter() - start
         _verify(program)
     except (Cancelled, KeyboardInterrupt):
@@ -198,13 +242,13 @@ def _run_one(
         if isinstance(error, PassError):
             error.last_good = last_good
         else:
-            error.where = f"{error.where}, pass {entry.name}" if error.where else f"pass {entry.name}"
+            error.where = f"{error.where}, pass {pass_.name}" if error.where else f"pass {pass_.name}"
         raise
     except Exception as error:
         first = next(iter(str(error).splitlines()), "")
         failure = PassError(
-            f"pass {entry.name} failed: {type(error).__name__}: {first}",
-            hint=f"disable it with pipeline.disable({entry.name!r}) to see whether the rest goes through",
+            f"pass {pass_.name} failed: {type(error).__name__}: {first}",
+            hint=f"disable it with pipeline.disable({pass_.name!r}) to see whether the rest goes through",
         )
         failure.last_good = last_good
         raise failure from error

@@ -20,20 +20,19 @@ class Snapshot(Program):
         """A copy of `program` as it is now; a snapshot is its own."""
         if isinstance(program, Snapshot):
             return program
-        return cls(
-            program.module.operation.clone(),
-            dict(program.weights),
-            name=program.name,
-            source=program.source,
-            text_source=program.text_source,
-        )
+        return program._copied_into(cls)
+
+    @cached_property
+    def bytecode(self) -> bytes:
+        """The module as MLIR bytecode, locations included."""
+        from ..ir.bytecode import write_module
+
+        return write_module(self.module)
 
     @cached_property
     def fingerprint(self) -> bytes:
         """A digest of the module with its locations, but for the bytes of weights."""
-        from ..ir.bytecode import write_module
-
-        return blake2b(write_module(self.module), digest_size=16).digest()
+        return blake2b(self.bytecode, digest_size=16).digest()
 
     @cached_property
     def generic_text(self) -> str:

@@ -1,7 +1,7 @@
 """Buffers that two processes share instead of sending: weights and engines.
 
 A buffer in a memory-mapped file is named by the file's descriptor and an offset; other large buffers of a
-message are first copied into one anonymous file. Descriptors go over the socket beside the message, each only once.
+message are first copied into one anonymous file. Descriptors go over the socket beside the message, each once.
 """
 
 from __future__ import annotations

@@ -1,0 +1,114 @@
+"""A file that shows a crash again: the program as text, below the command that runs the same on it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from shlex import quote
+
+import numpy as np
+
+from ..errors import WorkerCrashed
+from ..program import Program
+from .base import Pass, PassContext, available
+from .mlir_pass import MlirPass
+
+__all__ = ["compile_command", "write_reproducer"]
+
+_HANDLE = re.compile(r'dense_resource<("(?:[^"\\]|\\.)*"|[^>"]+)>')
+_WEIGHTS_BYTES = 4 << 20  # weights of more than this in all are left out
+
+
+def write_reproducer(
+    program: Program,
+    passes: Sequence[Pass],
+    context: PassContext,
+    error: WorkerCrashed,
+    command: str | None = None,
+) -> str | None:
+    """Write the file and name it in the error's hint. None if there is nowhere to write to.
+
+    `command` is what follows the file's name; by default `opt` with the passes.
+    """
+    from .pipeline import Entry
+
+    text = ",".join(str(Entry(pass_)) for pass_ in passes)
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", error.doing).strip("-")[:40]
+    try:
+        descriptor, path = tempfile.mkstemp(".mlir", f"mlirtrt_nb-{slug}-")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            line = command or f"opt {{}} --passes {quote(text)}{_context_options(context)}"
+            run = f"python -m mlirtrt_nb {line.format(quote(path))}"
+            own = [pass_ for pass_ in passes if not _is_known(pass_)]
+            head = [error.what, f"run: {run}", *_own_sources(own)]
+            body, note = _body(program)
+            file.writelines(f"// {part}\n" for part in [*head, *note])
+            file.write(body)
+    except OSError:
+        return None
+    error.hint = f"to see it again: {run}" if not own else f"the program before it is in {path}"
+    return path
+
+
+def compile_command(passes: Sequence[Pass], context: PassContext) -> str:
+    """The command line that compiles the file for the same targets and shapes."""
+    from .pipeline import Entry
+
+    text = ",".join(str(Entry(pass_)) for pass_ in passes)
+    return f"compile {{}} --no-cache --passes {quote(text)}{_context_options(context)}"
+
+
+def _context_options(context: PassContext) -> str:
+    targets = "".join(f" --target {target}" for target in context.targets)
+    ranges = [
+        f" --shape {quote(name + '=' + ':'.join('x'.join(map(str, side)) for side in sides))}"
+        for name, sides in (context.profiles[0] if context.profiles else {}).items()
+    ]
+    return targets + "".join(ranges)
+
+
+def _is_known(pass_: Pass) -> bool:
+    """Whether another process finds the pass by its name."""
+    return isinstance(pass_, MlirPass) or (
+        type(pass_).__module__.startswith(f"{__package__}.") and available().get(pass_.name) is type(pass_)
+    )
+
+
+def _own_sources(own: Sequence[Pass]) -> list[str]:
+    """What is known of passes that are the user's own, whose names say nothing to another process."""
+    lines = []
+    for pass_ in own:
+        function = getattr(pass_, "function", type(pass_))
+        lines.append(f"pass {pass_.name} is the user's own:")
+        with suppress(OSError, TypeError):
+            lines += [f"    {line.rstrip()}" for line in inspect.getsource(function).splitlines()]
+    return lines
+
+
+def _body(program: Program) -> tuple[str, list[str]]:
+    """The program's text, its weights as blobs if they are small, and what to say of those left out."""
+    text = program.text()
+    weights = {name: array for name, array in program.weights.items() if array.dtype.kind not in "OUS"}
+    if not weights:
+        return text, []
+    if sum(array.nbytes for array in weights.values()) <= _WEIGHTS_BYTES:
+        return text + _blobs(weights), []
+    note = f"weights of more than {_WEIGHTS_BYTES >> 20} MiB are left out: they are read as zeros"
+    return _HANDLE.sub("dense_resource<__elided__>", text), [note]
+
+
+def _blobs(weights: dict[str, np.ndarray]) -> str:
+    """The end of an MLIR file that holds the bytes of handles, each behind its alignment."""
+    entries = ",\n".join(
+        f'      "{_escaped(name)}": "0x40000000{np.ascontiguousarray(array).tobytes().hex().upper()}"'
+        for name, array in weights.items()
+    )
+    return f"\n{{-#\n  dialect_resources: {{\n    builtin: {{\n{entries}\n    }}\n  }}\n#-}}\n"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r'[\\"\x00-\x1f\x7f]', lambda match: f"\\{ord(match.group()):02X}", text)
