@@ -24,6 +24,7 @@ _TENSORRT = (
     "transpose-reshape-elimination",
     "raise-activations",
     "raise-normalizations",
+    "apply-workarounds",
 )
 _CLUSTERING = ("plan-clustering", "plan-outline-clusters")
 
@@ -31,7 +32,7 @@ _CLUSTERING = ("plan-clustering", "plan-outline-clusters")
 def default_passes(targets: tuple[str, ...], precision: Precision) -> list[tuple[str, dict[str, Any]]]:
     """Names and options of the passes for the targets and precision. All targets share one partition, so that
     one Plan serves them all and the CPU runs exactly the ops that the TensorRT engines were built from."""
-    plain = [(name, {}) for name in (*_INPUT, *_TENSORRT)]
+    plain: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in (*_INPUT, *_TENSORRT)]
     return [*plain, *_precision(precision, precision.rest_for(targets)), *((name, {}) for name in _CLUSTERING)]
 
 
@@ -52,7 +53,7 @@ def _precision(precision: Precision, rest: str) -> list[tuple[str, dict[str, Any
     if precision.is_quantized:
         quantize = {"base": precision.base, "rest": rest, "block": precision.block}
         if precision.needs_ranges:
-            quantize |= {"calibration": precision.calibration, "method": precision.method}
+            quantize |= {"calibration": precision.calibration, "method": precision.range_method}
         passes.append(("precision-quantize", quantize))
     if rest != "fp32":
         passes.append(("precision-cast", {"to": rest, "io": precision.io}))

@@ -16,6 +16,7 @@ __all__ = [
     "FLOATS",
     "INS",
     "INS_ONE",
+    "MOVED",
     "SAME",
     "TENSOR",
     "check_axes",
@@ -33,6 +34,8 @@ __all__ = [
 TENSOR = "i1 i8 i32 i64 f16 bf16 f32"
 ALL_TYPES = f"{TENSOR} i4 f8E4M3FN"
 FLOATS = "f16 bf16 f32"
+# What moves take: bytes too, which `apply-workarounds` moves as i32 inside an engine.
+MOVED = f"{ALL_TYPES} ui8"
 
 # Syntax.
 INS = "attr-dict `ins` `(` operands `:` type(operands) `)` `->` type(results)"

@@ -11,12 +11,15 @@ from functools import lru_cache
 
 from torch_mlir import ir
 
+from ...ir import shapes
 from ...ir.builder import Op
 
 __all__ = ["MAX_K", "MAX_RANK", "refusal"]
 
 MAX_RANK = 8
 MAX_K = 3840
+# What the dedicated kernels of attention take, in f16 and bf16.
+_LEAST_HEAD, _LARGEST_HEAD = 9, 256
 
 _FLOATS = frozenset({"f32", "f16", "bf16"})
 _NUMBERS = _FLOATS | {"i8", "i32", "i64"}
@@ -43,6 +46,8 @@ _ACTIVATION = {
 }
 _REDUCE = {"kAVG": _WIDE}
 _COLLECTIVE = {"kALL_REDUCE": _WITH_BOOL}
+
+_MOVED = _WITH_BOOL | {"i4", "f8E4M3FN"}
 
 # By op, the element types of its first operand, where no attribute bears on them.
 _TYPES = {
@@ -91,13 +96,13 @@ _TYPES = {
             "scatter_nd",
             "scatter_elements",
             "slice",
-            "concatenation",
+            "broadcast",
             "reverse_sequence",
         ),
         _WITH_BOOL,
     ),
     **dict.fromkeys(
-        ("shuffle", "reshape", "transpose", "expand_rank", "collapse_rank", "broadcast"), _WITH_BOOL
+        ("shuffle", "reshape", "transpose", "expand_rank", "collapse_rank", "concatenation"), _MOVED
     ),
     **dict.fromkeys(("squeeze", "unsqueeze"), _WITH_BOOL | {"ui8"}),
     **dict.fromkeys(("cast", "identity"), _WITH_BOOL | {"ui8"}),
@@ -120,7 +125,11 @@ def refusal(operation: ir.Operation) -> str | None:
     if kind in _UNIMPLEMENTED:
         return f"the builder implements no {kind} layer"
     return (
-        _ranks(operation) or _elements(operation, kind) or _constants(operation, kind) or _rest(operation, kind)
+        _ranks(operation)
+        or _elements(operation, kind)
+        or _constants(operation, kind)
+        or _bytes(operation)
+        or _rest(operation, kind)
     )
 
 
@@ -181,6 +190,18 @@ def _constants(operation: ir.Operation, kind: str) -> str | None:
     return None
 
 
+def _bytes(operation: ir.Operation) -> str | None:
+    """Bytes without a sign may only come from outside an engine, and go there."""
+    for value in operation.operands:
+        if str(getattr(value.type, "element_type", "")) != "ui8":
+            continue
+        owner = value.owner
+        outside = isinstance(owner, ir.Block) or not owner.name.startswith("tensorrt.")
+        if not outside and "plan.fallback" not in owner.attributes:
+            return "a value of element type ui8 inside an engine; TensorRT has it at inputs and outputs only"
+    return None
+
+
 def _rest(operation: ir.Operation, kind: str) -> str | None:
     check = _CHECKS.get(kind)
     return check(Op.of(operation)) if check else None
@@ -230,12 +251,33 @@ def _windowed(op: Op) -> str | None:
 
 def _lrn(op: Op) -> str | None:
     size = op.attr("windowSize")
-    return None if size % 2 and 1 <= size <= 15 else f"a window of {size}; it takes odd ones from 1 to 15"
+    if not (size % 2 and 1 <= size <= 15):
+        return f"a window of {size}; it takes odd ones from 1 to 15"
+    return _least_rank(4)(op)
 
 
 def _attention(op: Op) -> str | None:
-    if str(op.type("query").element_type) == "f32" and not op.attr("decomposable"):
+    query, key, value = op.type("query"), op.type("key"), op.type("value")
+    if not shapes.compatible(key.shape[-1:], value.shape[-1:]):
+        return f"key {key} and value {value}; their last dimensions must be equal"
+    if op.attr("decomposable"):
+        return None
+    if str(query.element_type) == "f32":
         return "element type f32 in attention that is not decomposable"
+    width = query.shape[-1]
+    if width > 0 and not _LEAST_HEAD <= width <= _LARGEST_HEAD:
+        return (
+            f"a head dimension of {width} in attention that is not decomposable; it takes {_LEAST_HEAD} "
+            f"to {_LARGEST_HEAD}"
+        )
+    return None
+
+
+def _normalization(op: Op) -> str | None:
+    scale, groups = op.type("scale"), op.attr("num_groups")
+    channels = op.type("input").shape[1] if op.type("input").rank > 1 else 1
+    if groups not in (None, 1) and scale.shape[1] > 0 and scale.shape[1] != channels > 0:
+        return f"scale {scale} in normalization of {groups} groups; it has one value per channel"
     return None
 
 
@@ -243,10 +285,13 @@ _CHECKS: dict[str, Callable[[Op], str | None]] = {
     "softmax": _least_rank(2),
     "scale": _least_rank(3),
     "top_k": _top_k,
+    "argmin": _least_rank(2),
+    "argmax": _least_rank(2),
     "reduce": _reduce,
     "pooling": _pooling,
     "convolution": _windowed,
     "deconvolution": _windowed,
     "lrn": _lrn,
     "attention": _attention,
+    "normalization": _normalization,
 }

@@ -26,7 +26,8 @@ def _infer_reduce(op: Op) -> list[ir.Type]:
 
 
 def _verify_reduce(op: Op) -> None:
-    check_axes(op, "reduceAxes", op.type("input").rank)
+    if op.attr("reduceAxes"):
+        check_axes(op, "reduceAxes", op.type("input").rank)
 
 
 def _pair(op: Op, length: int) -> list[ir.Type]:
@@ -100,7 +101,11 @@ OPS = (
         "Reduces over some axes.",
         operands=(Operand("input", "i8 i32 i64 f16 bf16 f32"),),
         attrs=(
-            Attr("reduceAxes", "array<i64>", doc="Strictly increasing, not negative."),
+            Attr(
+                "reduceAxes",
+                "array<i64>",
+                doc="Strictly increasing, not negative; over none, each element stays.",
+            ),
             Attr("keepDimensions", "i1", default=False, doc="Whether reduced axes stay, with length 1."),
             Attr("reduceOperation", "enum:reduce_operation", doc="How."),
         ),

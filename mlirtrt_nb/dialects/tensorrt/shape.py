@@ -10,7 +10,7 @@ from ...ir import shapes
 from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, ResultDef
 from ...ir.verifier import reject
-from .common import ALL_TYPES, INS, check_shape_tensor, example, result_type
+from .common import INS, MOVED, check_shape_tensor, example, result_type
 
 __all__ = ["OPS"]
 
@@ -137,7 +137,7 @@ def _rank(mnemonic: str, summary: str, before: str, after: str) -> OpDef:
     return OpDef(
         f"tensorrt.{mnemonic}",
         summary,
-        operands=(Operand("input", ALL_TYPES),),
+        operands=(Operand("input", MOVED),),
         assembly=_TO,
         verify=_verify_rank,
         example=example(
@@ -160,7 +160,7 @@ def _squeeze(
     return OpDef(
         f"tensorrt.{mnemonic}",
         summary,
-        operands=(Operand("input", ALL_TYPES),),
+        operands=(Operand("input", MOVED),),
         attrs=(Attr("axes", "array<i64>", doc=doc),),
         assembly=_TO,
         infer=infer,
@@ -178,7 +178,7 @@ OPS = (
         "tensorrt.shuffle",
         "Transpose, reshape, transpose.",
         operands=(
-            Operand("input", ALL_TYPES),
+            Operand("input", MOVED),
             Operand(
                 "dynamic_reshape",
                 "i32 i64",
@@ -206,7 +206,7 @@ OPS = (
     OpDef(
         "tensorrt.transpose",
         "Permutes the dimensions.",
-        operands=(Operand("input", ALL_TYPES),),
+        operands=(Operand("input", MOVED),),
         attrs=(Attr("permutation", "affine_map", doc="Result dimension i is input dimension permutation(i)."),),
         assembly=_TO,
         infer=_infer_transpose,
@@ -223,7 +223,7 @@ OPS = (
         "tensorrt.reshape",
         "Gives a tensor another shape of the same volume.",
         operands=(
-            Operand("input", ALL_TYPES),
+            Operand("input", MOVED),
             Operand(
                 "shape", "i32 i64", optional=True, doc="The shape, where more than one dimension is dynamic."
             ),
@@ -258,7 +258,7 @@ OPS = (
     OpDef(
         "tensorrt.shape",
         "The shape of a tensor, as a tensor.",
-        operands=(Operand("input", f"{ALL_TYPES} ui8 f4E2M1FN"),),
+        operands=(Operand("input", f"{MOVED} f4E2M1FN"),),
         results=(ResultDef("result", "i32 i64"),),
         assembly="attr-dict $input `:` type($input) `->` type($result)",
         infer=_infer_shape,

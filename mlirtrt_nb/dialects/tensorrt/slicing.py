@@ -9,8 +9,8 @@ from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand
 from ...ir.verifier import reject
 from .common import (
-    ALL_TYPES,
     INS,
+    MOVED,
     TENSOR,
     check_rank,
     check_same_element,
@@ -132,7 +132,7 @@ OPS = (
         "tensorrt.slice",
         "A strided part of a tensor; a start, a size and a stride per dimension.",
         operands=(
-            Operand("input", ALL_TYPES),
+            Operand("input", MOVED),
             Operand("fill", TENSOR, optional=True, doc="Rank 0; what kFILL puts outside the input."),
             Operand("start", "i32 i64", optional=True, doc="One value per dimension."),
             Operand("size", "i32 i64", optional=True, doc="One value per dimension."),
@@ -159,7 +159,7 @@ OPS = (
         "tensorrt.broadcast",
         "Repeats unit dimensions and adds dimensions.",
         operands=(
-            Operand("input", TENSOR),
+            Operand("input", f"{TENSOR} ui8"),
             Operand("shape", "i32 i64", optional=True, doc="The result's shape, where it is dynamic."),
         ),
         attrs=(Attr("broadcast_dims", "array<i64>", doc="The result dimension of each input dimension."),),
@@ -176,7 +176,7 @@ OPS = (
     OpDef(
         "tensorrt.concatenation",
         "Joins tensors along an axis.",
-        operands=(Operand("inputs", ALL_TYPES, variadic=True, doc="Of one element type."),),
+        operands=(Operand("inputs", MOVED, variadic=True, doc="Of one element type."),),
         attrs=(Attr("axis", "i32", doc="The axis."),),
         assembly=INS,
         infer=_infer_concatenation,

@@ -115,13 +115,13 @@ def _softmaxes() -> list[Case]:
             if bound:
                 expected[0, row, :bound] = softmax(x[0, row, :bound], 0)
         found.append(case("ragged_softmax", [x, bounds], expected.astype(dtype), slack=2))
-    x = uniform(2, 7, 3, 3)
-    padded = np.pad(x.astype(np.float64) ** 2, ((0, 0), (1, 1), (0, 0), (0, 0)))
-    sums = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
-    expected = x / (1.5 + 0.3 / 3 * sums) ** 0.75
-    found.append(
-        case("lrn", [x], expected.astype(np.float32), windowSize=3, alpha=0.3, beta=0.75, k=1.5, slack=3)
-    )
+    for inner in ((3, 3), (4,), (2, 3, 2)):
+        x = uniform(2, 7, *inner)
+        padded = np.pad(x.astype(np.float64) ** 2, ((0, 0), (1, 1), *((0, 0) for _ in inner)))
+        sums = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
+        expected = (x / (1.5 + 0.3 / 3 * sums) ** 0.75).astype(np.float32)
+        attrs = {"windowSize": 3, "alpha": 0.3, "beta": 0.75, "k": 1.5}
+        found.append(case("lrn", [x], expected, slack=3, label=f"{len(inner)}d", **attrs))
     return found
 
 

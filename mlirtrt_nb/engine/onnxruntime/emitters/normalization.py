@@ -35,8 +35,12 @@ def ragged_softmax(op: Op, scope: Scope) -> None:
 @emits("lrn")
 def lrn(op: Op, scope: Scope) -> None:
     attributes = {"size": op.attr("windowSize"), "alpha": op.attr("alpha"), "beta": op.attr("beta")}
-    name = scope.tensor(op.operand("input"))
-    scope.set(op.operation.results[0], scope.op("LRN", [name], bias=op.attr("k"), **attributes))
+    name, rank = scope.tensor(op.operand("input")), op.type("input").rank
+    # ONNX Runtime's kernel takes two spatial dimensions; which they are does not matter.
+    image = name if rank == 4 else reshape(scope, name, [0, 0, -1, 1])
+    made = scope.op("LRN", [image], bias=op.attr("k"), **attributes)
+    made = made if rank == 4 else scope.op("Reshape", [made, scope.op("Shape", [name])])
+    scope.set(op.operation.results[0], made)
 
 
 @emits("normalization")

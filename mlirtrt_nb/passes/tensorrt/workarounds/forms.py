@@ -1,0 +1,83 @@
+"""Ops whose form the builder does not take, in a form that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch_mlir import ir
+
+from ....ir import shapes
+from ....ir.builder import Op
+from ..conversions.emitter import Emitter
+from ..conversions.entries import add
+from ..conversions.node import shape_of
+from .spelling import Rule, again, declared
+
+__all__ = ["RULES"]
+
+
+def _reduce_over_nothing(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
+    """A reduction over no axes leaves each element as it is."""
+    if op.attr("reduceAxes"):
+        return None
+    value, kind = op.operation.operands[0], op.operation.results[0].type
+    return [value if value.type == kind else emit.op("cast", [value], {}, kind)]
+
+
+def _decomposed_attention(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
+    """Attention that the builder may decompose. Zeros are put behind the narrower of key and value: they change
+    no product, and what they add to the result is cut off."""
+    widths = [op.type(name).shape[-1] for name in ("key", "value")]
+    if shapes.DYNAMIC in widths:
+        return None
+    kind, width = ir.RankedTensorType(op.operation.results[0].type), max(widths)
+    operands = {name: _last(emit, op.group(name)[0], width) for name in ("query", "key", "value")}
+    whole = shapes.tensor([*kind.shape[:-1], width], kind.element_type)
+    (result,) = again(op, emit, operands, {"decomposable": True}, [whole])
+    return [declared(emit, _last(emit, result, widths[1]), kind)]
+
+
+def _last(emit: Emitter, value: ir.Value, width: int) -> ir.Value:
+    """The last dimension filled up with zeros, or cut, to be `width` long."""
+    *outer, last = emit.sizes(value)
+    return value if last == width else emit.slice(value, [0] * (len(outer) + 1), [*outer, width], mode="kFILL")
+
+
+def _scale_per_channel(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
+    """Scale and bias per group, or one for all, are given once per channel."""
+    channels = shape_of(op.group("input")[0])[1]
+    if channels is None or not shapes.is_static(op.type("scale").shape):
+        return None
+    operands = {name: _per_channel(emit, op.group(name)[0], channels) for name in ("scale", "bias")}
+    return again(op, emit, operands)
+
+
+def _per_channel(emit: Emitter, value: ir.Value, channels: int) -> ir.Value:
+    """1 x groups x 1 ..., with each value as often as its group has channels."""
+    kind = ir.RankedTensorType(value.type)
+    _, groups, *rest = kind.shape
+    repeated = emit.op(
+        "broadcast",
+        [emit.unsqueeze(value, [2])],
+        {"broadcast_dims": list(range(kind.rank + 1))},
+        shapes.tensor([1, groups, channels // groups, *rest], kind.element_type),
+    )
+    return emit.reshape(repeated, [1, channels, *rest])
+
+
+def _padding_as_slice(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
+    """A slice that begins before the input and ends behind it, or inside where the padding is negative."""
+    x, before, after = op.group("input")[0], op.attr("prePadding"), op.attr("postPadding")
+    *outer, height, width = emit.sizes(x)
+    inner = [add(emit, d, b + a) for d, b, a in zip((height, width), before, after, strict=True)]
+    start = [0] * len(outer) + [-b for b in before]
+    made = emit.slice(x, start, [*outer, *inner], mode="kFILL")
+    return [declared(emit, made, op.operation.results[0].type)]
+
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("reduce", _reduce_over_nothing),
+    ("attention", _decomposed_attention),
+    ("normalization", _scale_per_channel),
+    ("padding", _padding_as_slice),
+)
