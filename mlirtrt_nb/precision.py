@@ -107,7 +107,8 @@ class Precision:
             and last layer for int8).
         calibration: ranges of activations, for int8 and fp8: a `Calibration`, the path of a saved one, or
             inputs for `mt.calibrate`. None: seeded synthetic inputs, which every table then says.
-        method: how ranges are found where `calibration` gives none yet; see `mt.calibrate`.
+        method: how ranges are found where `calibration` gives none yet; see `mt.calibrate`. None: "mse" for
+            int8, "minmax" for fp8, which has room for the largest values.
         block: for int4, how many weights share a scale.
         io: whether the program's own inputs and outputs take the type too; else they keep theirs.
 
@@ -119,7 +120,7 @@ class Precision:
     rest: str | None = None
     defaults: bool = True
     calibration: Any = field(default=None, compare=False)
-    method: str = "entropy"
+    method: str | None = None
     block: int = 128
     io: bool = False
 
@@ -132,7 +133,8 @@ class Precision:
                     f"rest= goes with a quantized precision, not with {self.base}",
                     hint="keep={pattern: type} makes exceptions",
                 )
-        _check_name("method=", self.method, METHODS)
+        if self.method is not None:
+            _check_name("method=", self.method, METHODS)
         if not isinstance(self.block, int) or self.block < 16 or self.block & (self.block - 1):
             raise PrecisionError(
                 f"block={self.block!r} is not a block size", hint="give a power of two, 16 or more"
@@ -181,6 +183,11 @@ class Precision:
     def needs_ranges(self) -> bool:
         """Whether activations are quantized, for which their ranges have to be known."""
         return self.base in ("int8", "fp8")
+
+    @property
+    def range_method(self) -> str:
+        """How ranges are found."""
+        return self.method or ("minmax" if self.base == "fp8" else "mse")
 
     def rest_for(self, targets: Iterable[str]) -> str:
         """The name of the type of all that is not quantized, for these targets."""

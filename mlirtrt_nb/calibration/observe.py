@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..passes.base import PassContext
 from ..passes.input.rewriting import functions
 from ..passes.plan.signature import dictionaries, name_of
 from ..passes.precision.placement import sites
@@ -27,9 +26,8 @@ class Observed:
         self.inputs = inputs
 
 
-def observed(converted: Program, context: PassContext) -> Observed:
+def observed(converted: Program) -> Observed:
     """`converted`, a program before clustering, with the tensors that quantization would round as outputs."""
-    del context
     program = converted.clone()
     with program.context, ir.Location.unknown():
         function = next(functions(program))

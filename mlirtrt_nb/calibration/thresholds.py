@@ -12,6 +12,7 @@ __all__ = ["PERCENTILE", "threshold"]
 
 PERCENTILE = 99.99  # per cent of the values that stay in range
 _LEVELS = 128  # magnitudes of an 8-bit type
+_CLIPPED = 0.1  # per cent of the values that a search for the least divergence may clip
 _STEP = 16  # bins between the candidates of a search
 
 
@@ -27,10 +28,14 @@ def _minmax(histogram: Histogram) -> float:
 
 
 def _percentile(histogram: Histogram) -> float:
+    return float(histogram.edges[_bin_of(histogram, PERCENTILE)])
+
+
+def _bin_of(histogram: Histogram, percent: float) -> int:
+    """The bin below the end of which so many per cent of the values lie."""
     total = histogram.zeros + int(histogram.counts.sum())
     below = np.cumsum(histogram.counts) + histogram.zeros
-    place = int(np.searchsorted(below, total * PERCENTILE / 100.0))
-    return float(histogram.edges[min(place, BINS - 1)])
+    return min(int(np.searchsorted(below, total * percent / 100.0)), BINS - 1)
 
 
 def _candidates() -> np.ndarray:
@@ -39,9 +44,14 @@ def _candidates() -> np.ndarray:
 
 
 def _entropy(histogram: Histogram) -> float:
-    """The range with the least Kullback-Leibler divergence of the rounded distribution from the clipped one."""
+    """The range with the least Kullback-Leibler divergence of the rounded distribution from the clipped one.
+
+    Where most values are close to zero the divergence is least if all others are clipped, which ruins the
+    network; so the search starts where few are.
+    """
     counts = histogram.counts.astype(np.float64)
-    ends = _candidates()
+    least = min(_bin_of(histogram, 100.0 - _CLIPPED) + 1, BINS)
+    ends = np.append(np.arange(max(least, _LEVELS), BINS, _STEP), BINS)
     divergences = [_divergence(counts, int(end)) for end in ends]
     return float(ends[int(np.argmin(divergences))] * histogram.width)
 

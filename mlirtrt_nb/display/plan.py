@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .calibration import synthetic_note
 from .card import Card, Code, Note, Section, table_of
 from .html import card_html
 from .ir import fold_constants
@@ -27,6 +28,7 @@ def _card(plan: Plan) -> Card:
     facts = [
         ("inputs", specs_text(plan.inputs)),
         ("outputs", specs_text(plan.outputs)),
+        *_precision(plan),
         ("weights beside the engines", weights_text(plan.weights)),
     ]
     for device, schedule in plan.schedules.items():
@@ -41,13 +43,22 @@ def _card(plan: Plan) -> Card:
     )
 
 
+def _precision(plan: Plan) -> list[tuple[str, str]]:
+    """What the metadata says of precision and calibration."""
+    found = [("precision", str(plan.metadata.get("precision", "")))]
+    found.append(("calibration", str(plan.metadata.get("calibration", ""))))
+    return [(label, text) for label, text in found if text and text != "fp32"]
+
+
 def _notes(plan: Plan) -> tuple[Note, ...]:
+    made_up = (synthetic_note(),) if plan.metadata.get("synthetic_calibration") else ()
     if all(target == "cpu" for target in plan.targets):
-        return ()
+        return made_up
     left = int(plan.fallbacks["count"].sum())
     if not left:
-        return (Note("TensorRT takes every op"),)
-    return (Note(f"TensorRT does not take {plural(left, 'op')}; ONNX Runtime runs what is listed", "warn"),)
+        return (Note("TensorRT takes every op"), *made_up)
+    refused = f"TensorRT does not take {plural(left, 'op')}; ONNX Runtime runs what is listed"
+    return (Note(refused, "warn"), *made_up)
 
 
 def _sections(plan: Plan) -> tuple[Section, ...]:
@@ -55,6 +66,8 @@ def _sections(plan: Plan) -> tuple[Section, ...]:
     sections = [Section("Engines", table_of(plan.engines))]
     if len(fallbacks):
         sections.append(Section("Not taken by TensorRT", table_of(fallbacks, columns=_FALLBACK_COLUMNS)))
+    if len(plan.kept):
+        sections.append(Section("Kept out of the precision", table_of(plan.kept, limit=20), open=False))
     largest = memory.sort_values("bytes", ascending=False, na_position="last", kind="stable")
     sections.append(Section("Buffers, largest first", table_of(largest, limit=20, bar="bytes"), open=False))
     if len(layers):

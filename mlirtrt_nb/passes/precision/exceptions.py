@@ -177,7 +177,7 @@ def mark_ends(program: Program, rest: str, weights: str | None) -> None:
 
 
 def _ends(listed: list[Product]) -> tuple[list[Product], list[Product]]:
-    """The products that no other one feeds, of those that read a floating-point input; and those that feed none."""
+    """The products that read a floating-point input and that no other one feeds; and those that feed none."""
     known = {product.operation for product in listed}
     first = [p for p in listed if not any(op in known for op in _before(p.operation)) and _reads_input(p)]
     fed: set[ir.Operation] = set()

@@ -22,7 +22,7 @@ __all__ = ["Site", "range_root", "sites"]
 
 @dataclass(frozen=True)
 class Site:
-    """An operand to be quantized. `root` is the value whose range counts: `value`, or what it was moved from."""
+    """An operand to be quantized. `root` is the value whose range counts: itself, or what it was moved from."""
 
     operation: ir.Operation
     operand: int

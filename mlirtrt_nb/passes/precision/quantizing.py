@@ -194,7 +194,7 @@ class Quantizer:
 
 
 def _moves(value: ir.Value, root: ir.Value) -> list[ir.Operation]:
-    """The ops between `root` and `value`, the first one first; none if anybody else reads what is in between."""
+    """The ops between `root` and `value`, in order; none if anybody else reads what is in between."""
     chain: list[ir.Operation] = []
     while value != root:
         owner = value.owner

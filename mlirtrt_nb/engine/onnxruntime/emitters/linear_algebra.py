@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from ....ir.builder import Op
 from ..scope import Scope
+from .quantization import dequantized_matrix
 from .registry import emits
 
 __all__ = ["fused_bias"]
@@ -24,15 +25,22 @@ def matrix_multiply(op: Op, scope: Scope) -> None:
         scope.set(result, _gemm(op, scope, None))
         return
     one = _operand(scope, scope.tensor(first), first, kinds[0], column=False)
-    # A constant matrix that is shared by a batch is two-dimensional in ONNX: one product, not many.
-    two = scope.tensor(second) if kinds[1] == "kVECTOR" else _matrix(scope, second)
-    rank = None if kinds[1] == "kVECTOR" else _matrix_rank(scope, second)
+    two, rank = _second(scope, second, kinds[1])
     two = _operand(scope, two, second, kinds[1], column=True, rank=rank)
     product = scope.op("MatMul", [one, two])
     dropped = [axis for axis, kind in ((-2, kinds[0]), (-1, kinds[1])) if kind == "kVECTOR"]
     if dropped:
         product = scope.op("Squeeze", [product, scope.literal(dropped)])
     scope.set(result, product)
+
+
+def _second(scope: Scope, value: ir.Value, kind: str) -> tuple[str, int | None]:
+    """The second operand and its rank. A constant matrix that is shared by a batch, quantized or not, is
+    two-dimensional in ONNX: one product, not many."""
+    if kind == "kVECTOR":
+        return scope.tensor(value), None
+    quantized = dequantized_matrix(value, scope)
+    return (quantized, 2) if quantized is not None else (_matrix(scope, value), _matrix_rank(scope, value))
 
 
 def _matrix_rank(scope: Scope, value: ir.Value) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from torch_mlir import ir
 
 from ....ir import dtypes
 from ....ir.builder import Op
@@ -10,7 +11,7 @@ from ..scope import Scope, element_type
 from .dims import dims_of, rank_of, refuse
 from .registry import emits
 
-__all__: list[str] = []
+__all__ = ["dequantized_matrix"]
 
 _UNHELD = {"f4E2M1FN", "f8E8M0FNU"}
 
@@ -33,6 +34,8 @@ def quantize(op: Op, scope: Scope) -> None:
 def dequantize(op: Op, scope: Scope) -> None:
     value, result = op.operand("input"), op.operation.results[0]
     _check(element_type(value))
+    if _is_shared_matrix(op, scope):
+        return  # whoever reads it asks for a matrix
     zero = _zero(op, scope, element_type(value))
     inputs = [scope.tensor(value), scope.cast(_scale(op, scope), "f32"), zero]
     scope.set(result, scope.block("DequantizeLinear", inputs, ["f32"], **_granularity(op))[0])
@@ -54,6 +57,41 @@ def _check(kind: str) -> None:
 def _scale(op: Op, scope: Scope) -> str:
     _check(element_type(op.operand("scale")))
     return scope.tensor(op.operand("scale"))
+
+
+def _is_shared_matrix(op: Op, scope: Scope) -> bool:
+    """Whether an op gives the weights of products only, the same for a whole batch: [1, K, N]."""
+    constant = scope.constant(op.operand("input"))
+    shape = () if constant is None else constant.array.shape
+    if len(shape) < 3 or any(size != 1 for size in shape[:-2]):
+        return False
+    uses = list(op.operation.results[0].uses)
+    return all(use.owner.name == "tensorrt.matrix_multiply" and use.operand_number == 1 for use in uses)
+
+
+def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:
+    """Quantized weights of products as the two-dimensional matrix that ONNX Runtime's kernels want; None for
+    any other value."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "tensorrt.dequantize":
+        return None
+    op = Op.of(owner.operation)
+    if not _is_shared_matrix(op, scope):
+        return None
+    constant, scale = (scope.constant(op.operand(name)) for name in ("input", "scale"))
+    if constant is None or scale is None:
+        raise refuse("weights in blocks whose scales are not constant have no ONNX form")
+    matrix = constant.reshaped(constant.array.shape[-2:])
+    lead = constant.array.ndim - 2
+    attributes = _granularity(op)
+    if attributes:
+        attributes["axis"] = (attributes["axis"] or 0) - lead
+    steps = scale.reshaped(scale.array.shape[lead:]) if scale.array.ndim > 2 else scale
+    small = element_type(op.operand("input"))
+    zero = scope.literal(np.zeros(steps.array.shape), "i8") if small == "i8" else None
+    inputs = [scope.initializer(matrix), scope.cast(scope.initializer(steps), "f32"), zero]
+    name = scope.block("DequantizeLinear", inputs, ["f32"], **attributes)[0]
+    return scope.cast(name, element_type(value))
 
 
 def _zero(op: Op, scope: Scope, small: str) -> str | None:
