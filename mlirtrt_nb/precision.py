@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import quote, unquote
 
-from .errors import PrecisionError
 from .activation_ranges import METHODS, Calibration
+from .errors import PrecisionError
 
 __all__ = ["ELEMENTS", "PRECISIONS", "Keep", "Precision", "check_supported"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..activation_ranges import METHODS, Calibration
 from ..compilation import before_clustering
 from ..errors import CalibrationError
 from ..precision import Precision
 from ..program import Program, TensorSpec
-from ..activation_ranges import METHODS, Calibration
 from .batches import Batch, batches, synthetic_batches
 from .content import content_hash
 from .histogram import Histogram
