@@ -228,8 +228,8 @@ class _BoundCall:
     """A call of an engine whose memory is bound; only what changes from call to call is bound anew.
 
     `arrays`, `others`, `native` and `mixed` are (name, buffer) of inputs by how they are handed over; `fresh`
-    is (position, name, buffer) of outputs that the engine allocates. Fresh outputs must be bound at each call, or
-    ONNX Runtime would write over those that the caller still holds.
+    is (position, name, buffer) of outputs that the engine allocates. Fresh outputs must be bound at each call,
+    or ONNX Runtime would write over those that the caller still holds.
     """
 
     __slots__ = ("_arrays", "_binding", "_device", "_fresh", "_kept", "_mixed", "_native", "_others", "_run")

@@ -56,8 +56,8 @@ class Step:
     """One thing that is done: copy, move, append, enqueue, call, record, wait, synchronize, if or repeat.
 
     Numbers are of buffers. An `if` reads its condition (`ins`) and runs the first or the second of its
-    `blocks`, which fill memory from outside. A `repeat` runs its one block again and again, as `number`, `trips`
-    and `going` of `plan.repeat` say, and joins at the end what was appended to each of `outs`.
+    `blocks`, which fill memory from outside. A `repeat` runs its one block again and again, as `number`,
+    `trips` and `going` of `plan.repeat` say, and joins at the end what was appended to each of `outs`.
     """
 
     kind: str

@@ -1,144 +1,22 @@
-"""The CUDA program's steps, on a stand-in for the GPU: memory of the host, work done when it is waited for.
-
-Work put on a stream is kept back until something waits for it, so that a missing wait, a copy in the wrong
-direction or a buffer reused too early shows as wrong numbers.
-"""
+"""The CUDA program's steps, on a stand-in for the GPU."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from onnxruntime import InferenceSession
 
-from mlirtrt_nb.dialects.onnx.ort_session import SessionSettings, open_session
-from mlirtrt_nb.engine.base import Engine
 from mlirtrt_nb.errors import InputError, TargetError
 from mlirtrt_nb.passes.plan.plan_schedule import schedule
 from mlirtrt_nb.plan import Plan
-from mlirtrt_nb.runtime.cuda import CudaProgram
 from mlirtrt_nb.runtime.device_array import DeviceArray, device_array
 from mlirtrt_nb.runtime.devices import matching_target
 from mlirtrt_nb.runtime.session import Session
 from tests.unit.outlined import Outline, cpu_engine
 
-from .plans import SHAPE, WEIGHT, expected_three, three_steps
-
-ONE_THREAD = SessionSettings(threads=1)
-
-
-class LazyDevice:
-    """Stands in for `CudaDriver`: streams are lists of work, done at `synchronize`."""
-
-    architecture = "sm89"
-
-    def __init__(self) -> None:
-        self.blocks: dict[int, Any] = {}
-        self.pool: dict[int, Any] = {}
-        self.clock = 0.0
-
-    def allocate(self, nbytes: int) -> int:
-        block = ctypes.create_string_buffer(b"\xff" * max(nbytes, 1))
-        self.blocks[ctypes.addressof(block)] = block
-        return ctypes.addressof(block)
-
-    allocate_pinned = allocate
-
-    def free(self, address: int) -> None:
-        del self.blocks[address]
-
-    free_pinned = free
-
-    def allocate_on(self, stream: list[Callable[[], None]], nbytes: int) -> int:
-        return self.allocate(nbytes)
-
-    def free_on(self, stream: list[Callable[[], None]], address: int) -> None:
-        del self.blocks[address]
-
-    def stream(self) -> list[Callable[[], None]]:
-        return []
-
-    def destroy_stream(self, stream: list[Callable[[], None]]) -> None:
-        assert not stream, "work was left undone"
-
-    def synchronize(self, stream: list[Callable[[], None]]) -> None:
-        for work in stream:
-            work()
-        stream.clear()
-
-    def copy(self, target: int, source: int, nbytes: int, stream: list[Callable[[], None]]) -> None:
-        stream.append(lambda: ctypes.memmove(target, source, nbytes))
-
-    def event(self) -> list[float]:
-        return []
-
-    def destroy_event(self, event: list[float]) -> None:
-        event.clear()
-
-    def record(self, event: list[float], stream: list[Callable[[], None]]) -> None:
-        def tick() -> None:
-            self.clock += 1.0
-            event.append(self.clock)
-
-        stream.append(tick)
-
-    def elapsed_ms(self, first: list[float], last: list[float]) -> float:
-        return last[0] - first[0]
-
-    def conditions(self) -> dict[str, Any]:
-        return {"gpu": "stand-in"}
-
-
-class LazyEngine:
-    """Stands in for a TensorRT engine: an ONNX Runtime engine that reads and writes addresses on a stream."""
-
-    scratch_bytes = 1000
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        weights = {"w": WEIGHT}
-        self.session: InferenceSession = open_session(engine.blob, weights, ONE_THREAD).session
-        self.scratch: list[tuple[int, int]] = []
-
-    def enqueue(
-        self,
-        stream: list[Callable[[], None]],
-        inputs: Sequence[tuple[int, tuple[int, ...]]],
-        place: Callable[[int, tuple[int, ...]], int],
-        scratch: int,
-        scratch_bytes: int,
-    ) -> list[tuple[int, ...]]:
-        assert scratch and scratch_bytes >= self.scratch_bytes
-        self.scratch.append((scratch, scratch_bytes))
-        shape = inputs[0][1]
-        targets = [place(number, shape) for number in range(len(self.engine.outputs))]
-
-        def work() -> None:
-            ctypes.memset(scratch, 0xEE, scratch_bytes)  # an engine may write anywhere in its scratch memory
-            names = [binding.name for binding in self.engine.inputs]
-            feeds = {name: _array(*where).copy() for name, where in zip(names, inputs, strict=True)}
-            for target, result in zip(targets, self.session.run(None, feeds), strict=True):
-                ctypes.memmove(target, result.ctypes.data, result.nbytes)
-
-        stream.append(work)
-        return [shape] * len(targets)
-
-    def profile(self, enqueue: Callable[[], None]) -> Mapping[str, float]:
-        enqueue()
-        return {layer.name: 0.5 for layer in self.engine.report.layers}
-
-
-def _array(address: int, shape: tuple[int, ...]) -> np.ndarray:
-    count = int(np.prod(shape))
-    return np.ctypeslib.as_array((ctypes.c_float * count).from_address(address)).reshape(shape)
-
-
-def _program(plan: Plan, device: LazyDevice) -> CudaProgram:
-    engines = {engine.name: engine for engine in plan.engine_values}
-    return CudaProgram(plan.schedules["cuda"], engines, plan.weights, device, ONE_THREAD, LazyEngine)
+from .plans import SHAPE, expected_three, three_steps
+from .stand_in import LazyDevice, array_at, cuda_program
 
 
 def _x(seed: int = 0) -> np.ndarray:
@@ -147,7 +25,7 @@ def _x(seed: int = 0) -> np.ndarray:
 
 def test_engines_and_host_parts_take_turns() -> None:
     """Device, host, device: copies and waits stand where they are needed, call after call."""
-    session = Session(_program(three_steps(("cuda",)), LazyDevice()))
+    session = Session(cuda_program(three_steps(("cuda",)), LazyDevice()))
     for seed in range(3):
         found = session(_x(seed))
         for got, want in zip(found, expected_three(_x(seed)), strict=True):
@@ -156,7 +34,7 @@ def test_engines_and_host_parts_take_turns() -> None:
 
 def test_outputs_are_the_callers_own() -> None:
     """A later call does not write over the outputs of an earlier one."""
-    session = Session(_program(three_steps(("cuda",)), LazyDevice()))
+    session = Session(cuda_program(three_steps(("cuda",)), LazyDevice()))
     first = session(_x(1))
     kept = first.y.copy()
     session(_x(2))
@@ -183,7 +61,7 @@ def test_a_reused_arena_holds_the_right_values() -> None:
     want = [_x(), _x()]
     for _ in paths:
         want.append(want[-2] - want[-1])
-    program_made = _program(plan, LazyDevice())
+    program_made = cuda_program(plan, LazyDevice())
     y, z = Session(program_made)(_x())
     np.testing.assert_allclose(y, want[-1], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(z, want[5], rtol=1e-5, atol=1e-5)
@@ -198,7 +76,7 @@ def test_scratch_memory() -> None:
     )
     schedule(program, "cuda", ["sm89"], workspaces={small: 10, large: 2000})
     engines = [cpu_engine(p, [("Neg", "x", "y")], {"x": SHAPE}, {"y": SHAPE}) for p in (small, large)]
-    made = _program(Plan(program.module, engines, {}), LazyDevice())
+    made = cuda_program(Plan(program.module, engines, {}), LazyDevice())
     np.testing.assert_array_equal(made.call([_x()])[0], _x())
     assert made._device_engines[small].scratch[0][1] == 1000
     assert made._device_engines[large].scratch[0][1] == 2000
@@ -215,7 +93,7 @@ def test_shapes_that_vary() -> None:
     schedule(program, "cuda", ["sm89"], profiles=[{"x": ((1, 8), (2, 8), (8, 8))}])
     engines = [cpu_engine(p, [("Neg", "x", "y")], {"x": shape}, {"y": shape}) for p in (first, second)]
     device = LazyDevice()
-    session = Session(_program(Plan(program.module, engines, {}), device))
+    session = Session(cuda_program(Plan(program.module, engines, {}), device))
     blocks = len(device.blocks)
     for rows in (1, 8, 3):
         x = np.random.default_rng(rows).standard_normal((rows, 8), dtype=np.float32)
@@ -226,14 +104,14 @@ def test_shapes_that_vary() -> None:
 def test_device_memory_in_and_out() -> None:
     """Arrays in device memory are read and written where they lie."""
     device = LazyDevice()
-    session = Session(_program(three_steps(("cuda",)), device))
+    session = Session(cuda_program(three_steps(("cuda",)), device))
     x = DeviceArray(device.allocate(128), SHAPE, np.dtype(np.float32))
     y = DeviceArray(device.allocate(128), SHAPE, np.dtype(np.float32))
-    _array(x.address, SHAPE)[:] = _x()
+    array_at(x.address, SHAPE)[:] = _x()
     session.bind(x=x, y=y)
     outputs = session.execute()
     assert outputs.y is y
-    np.testing.assert_allclose(_array(y.address, SHAPE), expected_three(_x())[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(array_at(y.address, SHAPE), expected_three(_x())[0], rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(session(x).s, expected_three(_x())[1], rtol=1e-6, atol=1e-6)
     with pytest.raises(InputError, match="dtype float64, expected float32"):
         session(DeviceArray(x.address, SHAPE, np.dtype(np.float64)))
@@ -241,7 +119,7 @@ def test_device_memory_in_and_out() -> None:
 
 def test_times() -> None:
     """Each part of a call counts for one of trtexec's metrics, and latency is the sum of the parts."""
-    program = _program(three_steps(("cuda",)), LazyDevice())
+    program = cuda_program(three_steps(("cuda",)), LazyDevice())
     found = program.timed([_x()])
     assert list(found) == ["Latency", "Enqueue Time", "H2D Latency", "GPU Compute Time", "D2H Latency"]
     assert found["Latency"] == found["H2D Latency"] + found["GPU Compute Time"] + found["D2H Latency"]
@@ -251,7 +129,7 @@ def test_times() -> None:
 
 def test_layers() -> None:
     """The profile has every layer of the engines on the device, with its kind and sources."""
-    found = _program(three_steps(("cuda",)), LazyDevice()).profile([_x()], 2)
+    found = cuda_program(three_steps(("cuda",)), LazyDevice()).profile([_x()], 2)
     assert [(layer.layer, layer.times_ms) for layer in found if layer.engine.endswith("main_0")] == [
         ("MatMul_0", (0.5, 0.5)),
         ("Relu_1", (0.5, 0.5)),
@@ -261,7 +139,7 @@ def test_layers() -> None:
 def test_closing_frees_the_memory() -> None:
     """Nothing stays allocated after a session is closed."""
     device = LazyDevice()
-    with Session(_program(three_steps(("cuda",)), device)) as session:
+    with Session(cuda_program(three_steps(("cuda",)), device)) as session:
         session(_x())
     assert not device.blocks
 
