@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import ChainMap, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,12 @@ from .rounding import WIDE, is_low_precision, widen
 __all__ = ["SingleOp"]
 
 # An op at a time has nothing to fuse; folding and layout changes would only cost time.
-_SETTINGS = SessionSettings(optimization="none", prepack=False)
+_SETTINGS = SessionSettings(threads=1, optimization="none", prepack=False)
+# Ops that are worth several threads. Each session has threads of its own, which must not spin between calls.
+_HEAVY = frozenset(
+    f"tensorrt.{name}" for name in ("convolution", "deconvolution", "matrix_multiply", "einsum", "attention")
+)
+_QUIET = {"session.intra_op.allow_spinning": "0"}
 _MOST_SESSIONS = 4096
 
 _sessions: OrderedDict[bytes, Any] = OrderedDict()
@@ -247,7 +252,8 @@ def _session(model: ModelProto, label: str) -> Any:
 def _opened(model: bytes, label: str) -> Any:
     """A session of ONNX Runtime, or of ONNX's reference evaluator for what that lacks."""
     try:
-        return _OrtSession(open_session(model, {}, _SETTINGS).session)
+        settings = replace(_SETTINGS, threads=0) if label in _HEAVY else _SETTINGS
+        return _OrtSession(open_session(model, {}, settings, config=_QUIET).session)
     except runtime_errors() as refusal:
         try:
             return ReferenceSession(model, {})
