@@ -118,7 +118,8 @@ def test_a_construct_with_little_inside_stays_whole():
     light = model(
         "(bool c, float[2,4] x) => (float[N] y)",
         """y = If(c) <then_branch = t () => (float[M] a) { b = Neg(x) a = Reshape(b, m1) },
-                     else_branch = e () => (float[K] d) { z = NonZero(x) f = Cast<to = 1>(z) d = Reshape(f, m1) }>""",
+                     else_branch = e () => (float[K] d) {
+                         z = NonZero(x) f = Cast<to = 1>(z) d = Reshape(f, m1) }>""",
         {"m1": [-1]},
     )
     plan = mt.compile(light, target=["cpu", "sm89"], cache=False)

@@ -115,12 +115,49 @@ def _verify_repeat(op: Op) -> None:
     _yielded(op, 0)
 
 
-_LOOP = """%n:2 = plan.loop trips(%m : tensor<i64>) init(%x : tensor<4xf32>) -> tensor<4xf32>, tensor<?x4xf32> {
-^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
-  %on = tensorrt.constant dense<true> : tensor<i1>
-  %b = tensorrt.call_alloc @trt_engines::@turn(%a : tensor<4xf32>) -> tensor<4xf32>
-  plan.yield %on, %b, %b : tensor<i1>, tensor<4xf32>, tensor<4xf32>
-}"""
+_HOST = "#plan.memory_space<host>"
+_ENGINE = """tensorrt.module @trt_engines {
+  func.func private @main_0(tensor<4xf32>) -> tensor<4xf32>
+}
+"""
+_IF = f"""{_ENGINE}func.func private @host_0(tensor<4xf32>) -> tensor<?xf32>
+func.func @main(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<?xf32> {{
+  %y = plan.if (%c : tensor<i1>) -> tensor<?xf32> {{
+    %a = tensorrt.call_alloc @trt_engines::@main_0(%x : tensor<4xf32>) -> tensor<4xf32>
+    plan.yield %a : tensor<4xf32>
+  }} else {{
+    %b = func.call @host_0(%x) : (tensor<4xf32>) -> tensor<?xf32>
+    plan.yield %b : tensor<?xf32>
+  }}
+  return %y : tensor<?xf32>
+}}"""
+_LOOP = f"""{_ENGINE}func.func @main(%n: tensor<i64>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32>) {{
+  %r:2 = plan.loop trips(%n : tensor<i64>) init(%x : tensor<4xf32>) -> tensor<4xf32>, tensor<?x4xf32> {{
+  ^bb0(%i: tensor<i64>, %a: tensor<4xf32>):
+    %on = tensorrt.constant dense<true> : tensor<i1>
+    %b = tensorrt.call_alloc @trt_engines::@main_0(%a : tensor<4xf32>) -> tensor<4xf32>
+    plan.yield %on, %b, %b : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+  }}
+  return %r#0, %r#1 : tensor<4xf32>, tensor<?x4xf32>
+}}"""
+_REPEAT = f"""plan.program @main_cpu(%n: memref<i64, {_HOST}>, %x: memref<4xf32, {_HOST}>)
+    -> (memref<4xf32, {_HOST}>, memref<?x4xf32, {_HOST}>)
+    attributes {{arena_bytes = 192 : i64, device = "cpu", peak_live_bytes = 192 : i64, targets = ["cpu"]}} {{
+  %turn = plan.buffer at 0 size 8 live [1, 4] : memref<i64, {_HOST}>
+  %a = plan.buffer at 64 size 16 live [0, 5] : memref<4xf32, {_HOST}>
+  %b = plan.buffer at 128 size 16 live [2, 4] : memref<4xf32, {_HOST}>
+  %y = plan.output 0 : memref<4xf32, {_HOST}>
+  %all = plan.output 1 dynamic : memref<?x4xf32, {_HOST}>
+  plan.copy %x to %a
+  plan.repeat %turn trips(%n) collects(%all) {{
+    plan.call @trt_engines::@main_0 ins(%a) outs(%b)
+    plan.append %b to %all
+    plan.move %b to %a
+    plan.yield
+  }}
+  plan.copy %a to %y
+  plan.return %y, %all
+}}"""
 
 OPS = (
     OpDef(
@@ -133,11 +170,7 @@ OPS = (
         "$thenRegion `else` $elseRegion",
         traits=_EFFECT,
         verify=_verify_if,
-        example="%y = plan.if (%c : tensor<i1>) -> tensor<?xf32> {\n"
-        "  %a = tensorrt.call_alloc @trt_engines::@main_0(%x : tensor<4xf32>) -> tensor<4xf32>\n"
-        "  plan.yield %a : tensor<4xf32>\n} else {\n"
-        "  %b = func.call @main_host_0(%x) : (tensor<4xf32>) -> tensor<?xf32>\n"
-        "  plan.yield %b : tensor<?xf32>\n}",
+        example=_IF,
     ),
     OpDef(
         "plan.loop",
@@ -171,9 +204,7 @@ OPS = (
         "(`collects` `(` $collected^ `)`)? $body",
         traits=_EFFECT,
         verify=_verify_repeat,
-        example="plan.repeat %i trips(%n) collects(%all) {\n"
-        "  plan.call @trt_engines::@turn ins(%a) outs(%b)\n"
-        "  plan.append %b to %all\n  plan.move %b to %a\n  plan.yield\n}",
+        example=_REPEAT,
     ),
     OpDef(
         "plan.append",

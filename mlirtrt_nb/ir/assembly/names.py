@@ -69,7 +69,7 @@ def _argument(text: str, match: re.Match[str]) -> NamedArgument:
 
 _ENDS_OPEN = re.compile(r"(?:[,:=(<\[{-]|->|\b(?:to|from|into|in|out|ins|outs|at|by|step))\s*$")
 _NEXT_STATEMENT = re.compile(
-    rf"(?:{BLANK})(?:\}}|\^|\"|$|[A-Za-z_]\w*\.[A-Za-z_]|return\b|%[^=\n]*=(?!=))", re.ASCII
+    rf"(?:{BLANK})(?:\}}|\^|\"|$|[A-Za-z_]\w*\.[A-Za-z_]|(?:return|yield)\b|%[^=\n]*=(?!=))", re.ASCII
 )
 
 
