@@ -11,10 +11,18 @@ from importlib import import_module
 
 from .cases import SPINE
 
-NAMES = ("import_time", "assembly", "peak_memory", "cpu_latency", "engine_parity", "compile_time")
+NAMES = (
+    "import_time",
+    "import_speed",
+    "assembly",
+    "peak_memory",
+    "cpu_latency",
+    "engine_parity",
+    "compile_time",
+)
 # Only when asked for: it builds some two thousand engines, which takes ten minutes.
 LONG = ("onnx_conformance",)
-ON_MODELS = {"cpu_latency", "engine_parity", "compile_time"}
+ON_MODELS = {"import_speed", "cpu_latency", "engine_parity", "compile_time"}
 
 
 def main() -> int:
