@@ -83,6 +83,8 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", help="a .mlir or .onnx file, or - for standard input")
     parser.add_argument("--passes", default="", help="a pipeline as text; none just parses and prints")
+    parser.add_argument("--target", action="append", default=[], help="what the passes are to think of; cpu")
+    parser.add_argument("--shape", action="append", default=[], help="x=1x3x224x224, or x=MIN:OPT:MAX")
     parser.add_argument("--split-input-file", action="store_true", help="programs between // ----- lines")
     parser.add_argument(
         "--verify-diagnostics",
@@ -107,6 +109,7 @@ def _compile(arguments: argparse.Namespace) -> None:
         shapes=parse_shape_options(arguments.shape),
         pipeline=arguments.passes,
         cache=not arguments.no_cache,
+        isolate=False,  # the command has a process of its own already
     )
     output = arguments.output or Path(arguments.model).with_suffix(".plan")
     plan.save(output)
@@ -143,13 +146,17 @@ def _bench(arguments: argparse.Namespace) -> None:
 
 def _opt(arguments: argparse.Namespace) -> int:
     from . import opt
+    from .options import parse_shape_options, parse_target_options
 
     def show(program: Program) -> str:
         return program.text(custom=not arguments.generic, locations=arguments.locations)
 
+    targets = tuple(parse_target_options(arguments.target, "cpu"))
+    setting = opt.Setting(targets, parse_shape_options(arguments.shape))
+
     given, split = arguments.program, arguments.split_input_file
     if given != "-" and not (split or arguments.verify_diagnostics):
-        _write(opt.transform_file(given, arguments.passes, show), arguments.output)
+        _write(opt.transform_file(given, arguments.passes, show, setting), arguments.output)
         return 0
     filename = "<stdin>" if given == "-" else given
     text = sys.stdin.read() if given == "-" else opt.read_text(Path(given))
@@ -157,7 +164,7 @@ def _opt(arguments: argparse.Namespace) -> int:
         problems = opt.check_diagnostics(text, filename, arguments.passes, split=split)
         print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
         return 1 if problems else 0
-    _write(opt.transform(text, filename, arguments.passes, show, split=split), arguments.output)
+    _write(opt.transform(text, filename, arguments.passes, show, setting, split=split), arguments.output)
     return 0
 
 

@@ -15,15 +15,19 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .errors import MlirTrtError, ParseError, SourceError, VerificationError
 from .frontends.load import load
 from .frontends.text import from_mlir
 from .ir.assembly import split_input
+from .passes.base import PassContext
 from .passes.pipeline import Pipeline
+from .profiles import parse_profiles
 from .program import Program
+from .targets import parse_targets
 
-__all__ = ["check_diagnostics", "read_text", "transform", "transform_file"]
+__all__ = ["Setting", "check_diagnostics", "read_text", "transform", "transform_file"]
 
 _DIVIDER = "// -----"
 _EXPECTED = re.compile(
@@ -46,15 +50,40 @@ def read_text(path: Path) -> str:
         raise SourceError(f"cannot read {path}: {reason}") from None
 
 
-def transform_file(path: str, passes: str, show: Printer) -> str:
+@dataclass(frozen=True)
+class Setting:
+    """What passes may ask about: targets and shapes as `mt.compile` takes them. None leaves shapes open."""
+
+    targets: tuple[str, ...] = ("cpu",)
+    shapes: Any = None
+
+    def context(self, program: Program) -> PassContext:
+        """For a program with inputs of its own. Raises TargetError, ShapeError."""
+        profiles = parse_profiles(program.inputs, self.shapes) if self.shapes else ()
+        return PassContext(parse_targets(self.targets), profiles)
+
+
+_PLAIN = Setting()
+
+
+def transform_file(path: str, passes: str, show: Printer, setting: Setting = _PLAIN) -> str:
     """The program of a .mlir or .onnx file after `passes`, as text."""
-    return show(_after(load(path), Pipeline.parse(passes)))
+    return show(_after(load(path), Pipeline.parse(passes), setting))
 
 
-def transform(text: str, filename: str, passes: str, show: Printer, *, split: bool = False) -> str:
+def transform(
+    text: str,
+    filename: str,
+    passes: str,
+    show: Printer,
+    setting: Setting = _PLAIN,
+    *,
+    split: bool = False,
+) -> str:
     """`text` after `passes`, as text. With `split`, each part between `// -----` lines is a program."""
     pipeline = Pipeline.parse(passes)
-    shown = [show(_after(from_mlir(part, filename=filename), pipeline)) for part in _parts(text, split)]
+    programs = [from_mlir(part, filename=filename) for part in _parts(text, split)]
+    shown = [show(_after(program, pipeline, setting)) for program in programs]
     return f"\n\n{_DIVIDER}\n\n".join(part.rstrip("\n") for part in shown)
 
 
@@ -83,8 +112,11 @@ def _parts(text: str, split: bool) -> list[str]:
     return ["\n" * (line - 1) + part for part, line in split_input(text)]
 
 
-def _after(program: Program, pipeline: Pipeline) -> Program:
-    return pipeline.run(program, keep_snapshots=False).program if len(pipeline) else program
+def _after(program: Program, pipeline: Pipeline, setting: Setting = _PLAIN) -> Program:
+    """In this process: a shell gives the command one of its own, and wants to see how it ends."""
+    if not len(pipeline):
+        return program
+    return pipeline.run(program, setting.context(program), keep_snapshots=False, isolate=False).program
 
 
 def _errors(text: str, filename: str, pipeline: Pipeline) -> list[MlirTrtError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,17 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what tests/golden should hold")
+
+
+# These call passes and compile thousands of times; the rest run as users do, in the worker process.
+IN_PROCESS = ("conformance", "unit/frontends", "unit/passes/input", "unit/passes/tensorrt")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture: whether this test's work goes to the worker."""
+    path = item.path.relative_to(Path(__file__).parent).as_posix()
+    os.environ["MLIRTRT_NB_ISOLATE"] = "0" if path.startswith(IN_PROCESS) else "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

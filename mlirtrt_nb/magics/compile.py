@@ -17,6 +17,7 @@ from IPython.core.magic import (
 from traitlets import Unicode
 
 from ..options import parse_shape_options, parse_target_options
+from ..worker import Isolation
 from .arguments import Parser, documented
 from .mlir import program_of_cell
 from .namespace import Scope, check_name
@@ -47,6 +48,8 @@ _parser.add_argument(
 _parser.add_argument("--passes", metavar="P", help="a pipeline as text, instead of the default one")
 _parser.add_argument("--name", metavar="N", help="variable to store the Plan in")
 _parser.add_argument("--no-cache", action="store_true", help="build every engine anew")
+_parser.add_argument("--timeout", type=float, metavar="S", help="stop after this many seconds")
+_parser.add_argument("--no-isolate", action="store_true", help="compile in the kernel's own process")
 
 
 @magics_class
@@ -111,4 +114,13 @@ class TrtCompileMagics(Magics):
             pipeline=arguments.passes,
             cache=not arguments.no_cache,
             progress=report,
+            isolate=_isolate(arguments),
         )
+
+
+def _isolate(arguments: Namespace) -> bool | Isolation | None:
+    if arguments.no_isolate:
+        if arguments.timeout is not None:
+            _parser.error("--timeout needs the worker process, which --no-isolate does without")
+        return False
+    return None if arguments.timeout is None else Isolation(timeout=arguments.timeout)
