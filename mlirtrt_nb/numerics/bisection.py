@@ -11,7 +11,7 @@ from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
 from .bisection_state import BisectionState
-from .conversion import converted, resolved
+from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
 from .metrics import Errors, Metric, metric
 from .samples import Samples, samples_of, shapes_for
@@ -98,7 +98,7 @@ class _Search:
 
     def place(self, target: str | tuple[str, ...], shapes: Any) -> None:
         """Convert the exact program and run it."""
-        self._target, self._shapes = target, shapes
+        self._target = target
         self._given, self._precision = self._precision, resolved(self._source, self._precision, shapes)
         self._exact = Interpreter(converted(self._source, "fp32", target, shapes))
         if self._exact.random_ops:
@@ -170,7 +170,7 @@ class _Search:
             size //= 2
 
     def _variant(self, kept: Sequence[str]) -> Program:
-        return converted(self._source, self._precision.with_keep(*kept), self._target, self._shapes)
+        return at_precision(self._exact.program, self._precision.with_keep(*kept), self._target)
 
     def _good(self, kept: Keeps) -> bool:
         return self._goal.reached(self._value(kept))

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..compilation import before_clustering
+from ..passes.base import PassContext
 from ..passes.pipeline import Pipeline
 from ..precision import Precision, check_supported
 from ..program import Program
 from ..targets import parse_targets
 
-__all__ = ["converted", "resolved"]
+__all__ = ["at_precision", "converted", "resolved"]
 
 
 def resolved(program: Program, precision: Precision | str, shapes: Any = None) -> Precision:
@@ -38,6 +39,20 @@ def converted(
     Raises ShapeError, TargetError, PrecisionError, PassError.
     """
     targets = parse_targets(target)
-    chosen = resolved(program, precision, shapes)
-    check_supported(chosen, targets)
-    return before_clustering(program, targets, shapes, Pipeline.default(targets, chosen))
+    exact = before_clustering(program, targets, shapes)
+    return at_precision(exact, resolved(program, precision, shapes), targets)
+
+
+def at_precision(exact: Program, precision: Precision, target: str | tuple[str, ...]) -> Program:
+    """The precision passes alone, on what `converted` gives for fp32. Raises PrecisionError, PassError.
+
+    `precision` has the ranges that it needs.
+    """
+    targets = parse_targets(target)
+    check_supported(precision, targets)
+    steps = Pipeline.default(targets, precision)
+    chosen = Pipeline([entry for entry in steps if entry.pass_.phase == "precision"])
+    if not chosen.entries:
+        return exact
+    # In this process: a search tries many precisions, and these are the package's own passes.
+    return chosen.run(exact, PassContext(targets), keep_snapshots=False, isolate=False).program

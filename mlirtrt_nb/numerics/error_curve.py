@@ -14,7 +14,7 @@ from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
 from .alignment import Pair, pairs
-from .conversion import converted
+from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
 from .metrics import Errors
 from .samples import Samples, samples_of, shapes_for
@@ -164,7 +164,8 @@ def error_curve(
     source = program if isinstance(program, Program) else load(program)
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
-    exact, variant = (converted(source, wanted, target, known) for wanted in ("fp32", precision))
+    exact = converted(source, "fp32", target, known)
+    variant = at_precision(exact, resolved(source, precision, known), target)
     return curve_of(
         Interpreter(exact),
         Interpreter(variant),

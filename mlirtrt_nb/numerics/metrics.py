@@ -51,7 +51,7 @@ class Errors:
 
     def _add_rows(self, one: np.ndarray, two: np.ndarray) -> None:
         # Classifiers often end in [n, classes, 1, 1]: axes of length 1 at the end do not make a row.
-        while one.ndim > 1 and one.shape[-1] == 1:
+        while one.ndim > 2 and one.shape[-1] == 1:
             one, two = one[..., 0], two[..., 0]
         if one.ndim == 0 or one.shape[-1] < 2:
             return

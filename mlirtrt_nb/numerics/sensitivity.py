@@ -15,7 +15,7 @@ from ..precision import Precision
 from ..program import Program
 from . import rounding
 from .alignment import Pair, pairs
-from .conversion import converted
+from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
 from .metrics import Errors
 from .samples import Samples, samples_of, shapes_for
@@ -142,7 +142,8 @@ def sensitivity(
     wanted = Precision.of(precision)
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
-    exact, variant = (converted(source, each, target, known) for each in ("fp32", wanted))
+    exact = converted(source, "fp32", target, known)
+    variant = at_precision(exact, resolved(source, wanted, known), target)
     return sensitivity_of(Interpreter(exact), Interpreter(variant), samples, wanted, progress)
 
 
