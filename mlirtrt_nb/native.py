@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,10 +28,10 @@ __all__ = ["HostFunction", "jit", "run"]
 def jit(program: Program | Any, func: str | None = None) -> HostFunction:
     """Compile a function of `program` for this processor.
 
-    The function may use any upstream dialect (linalg, tensor, arith, math, scf, memref, affine, vector, complex,
-    index, shape), stablehlo, chlo, tosa and torch. Tensors, memrefs and numbers go in and out as arrays and
-    NumPy scalars; memrefs are changed in place. Accesses out of bounds, shapes that disagree, divisions by
-    zero and assertions that do not hold are errors of the call.
+    The function may use any upstream dialect that computes (linalg, tensor, arith, math, scf, memref, affine,
+    vector, complex, index, shape), stablehlo, chlo, tosa and torch. Tensors, memrefs and numbers go in and out
+    as arrays and NumPy scalars; memrefs are changed in place. Accesses out of bounds, shapes that disagree,
+    divisions by zero and assertions that do not hold are errors of the call.
 
     Args:
         program: a Program, or anything that `mt.load` takes.
@@ -69,12 +69,33 @@ def run(program: Program | Any, *inputs: Any, func: str | None = None) -> Any:
     ir_now = write_module(source.module)
     kept = _KEPT.setdefault(source, {})
     if func not in kept or kept[func][0] != ir_now:
-        kept[func] = (ir_now, jit(source, func))
+        kept[func] = (ir_now, _runnable(source, func))
     return kept[func][1](*inputs)
 
 
-# Program -> function -> (IR that was compiled, compiled function).
-_KEPT: WeakKeyDictionary[Program, dict[str | None, tuple[bytes, HostFunction]]] = WeakKeyDictionary()
+# Program -> function -> (IR that was compiled, what it became).
+_KEPT: WeakKeyDictionary[Program, dict[str | None, tuple[bytes, Callable[..., Any]]]] = WeakKeyDictionary()
+# Dialects whose ops are made into engines.
+_ENGINES = frozenset({"tensorrt", "onnx"})
+
+
+def _runnable(program: Program, func: str | None) -> Callable[..., Any]:
+    """A function compiled alone, or the session of a Plan where it has ops that engines are built from."""
+    from torch_mlir import ir
+
+    from .compilation import compile as compile_program
+    from .engine.host.reachable import alone
+    from .ir.symbols import functions
+
+    function = _function(program, func)
+    with program.context:
+        module, name = alone(function)
+        entry = next(op for _, op in functions(module) if op.name.value == name).operation
+        entry.attributes["sym_name"] = ir.StringAttr.get("main")  # as engines are built for
+    part = Program(module, program.weights, name=program.name, source=program.source)
+    if not _ENGINES & set(part.ops["dialect"]):
+        return HostFunction(program, function)
+    return compile_program(part).session("cpu")
 
 
 def _function(program: Program, name: str | None) -> ir.Operation:
@@ -114,9 +135,7 @@ class HostFunction:
         self._kernel: Kernel = Kernel(self._lowered, program.weights, self.name)
         self.lower_seconds = lowered - started
         self.compile_seconds = time.perf_counter() - lowered
-        self._checks = [
-            _Argument(name, kind) for name, kind in zip(names, self._lowered.inputs, strict=True)
-        ]
+        self._checks = [_Argument(name, kind) for name, kind in zip(names, self._lowered.inputs, strict=True)]
 
     @property
     def inputs(self) -> list[TensorSpec]:
@@ -188,22 +207,27 @@ class _Argument:
             )
         if found.dtype == self._dtype:
             return found[()]
-        if isinstance(value, bool | int | float | complex) and np.can_cast(found.dtype, self._dtype, "same_kind"):
-            return self._fitting(value)
-        if isinstance(value, int | float) and self._dtype.kind == "V":
-            return self._fitting(value)
+        if not isinstance(value, np.generic) and self._holds(found):
+            return self._fitting(found)
         raise InputError(f"input {self.name!r} is a {_kind_name(value)}, expected {self.kind}")
 
-    def _fitting(self, value: Any) -> Any:
+    def _holds(self, found: np.ndarray) -> bool:
+        """Whether the type is of the kind of a Python number, or of a wider kind."""
+        if self._dtype.kind == "V":  # bf16 and its like
+            return found.dtype.kind in "biuf"
+        wider = np.can_cast(found.dtype, self._dtype, "same_kind")
+        return wider or (self._dtype.kind == "u" and found.dtype.kind == "i")
+
+    def _fitting(self, found: np.ndarray) -> Any:
         """A Python number of another width, if the type has it."""
         if self._dtype.kind in "iu":
             limits = np.iinfo(self._dtype)
-            if not limits.min <= value <= limits.max:
+            if not limits.min <= found <= limits.max:
                 raise InputError(
-                    f"input {self.name!r} is {value}, which {self.kind} does not hold",
+                    f"input {self.name!r} is {found}, which {self.kind} does not hold",
                     hint=f"{limits.min} to {limits.max}",
                 )
-        return np.asarray(value).astype(self._dtype)[()]
+        return found.astype(self._dtype)[()]
 
     def _array(self, value: Any) -> np.ndarray:
         if self.kind.kind == "memref" and not isinstance(value, np.ndarray):
@@ -212,6 +236,8 @@ class _Argument:
                 hint="give a NumPy array",
             )
         array = as_array(value, f"input {self.name!r}")
+        if not hasattr(value, "dtype") and array.dtype != self._dtype and self._holds(array):
+            array = array.astype(self._dtype)  # a list of Python's numbers
         if array.dtype != self._dtype:
             raise InputError(
                 f"input {self.name!r} has dtype {array.dtype}, expected {self._dtype}",

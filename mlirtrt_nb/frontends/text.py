@@ -15,7 +15,7 @@ from ..ir.assembly import parse_module
 from ..ir.assembly.attributes import ELIDED_PREFIX as ELIDED
 from ..ir.assembly.sourcemap import Lines
 from ..ir.assembly.tokens import BLANK, IDENT, STRING, TYPE, unquote
-from ..ir.context import new_context
+from ..ir.context import load_chlo, new_context
 from ..ir.verifier import verify
 from ..program import Program
 
@@ -37,6 +37,8 @@ def from_mlir(text: str, *, filename: str = "<cell>", name: str | None = None) -
     the place in the text, and with all further errors in `others`.
     """
     context = new_context()
+    if "chlo." in text:
+        load_chlo(context)
     module = parse_module(text, filename, context)
     verify(module, text, filename)
     with context:

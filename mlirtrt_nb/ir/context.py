@@ -18,7 +18,15 @@ from torch_mlir.dialects import torch as torch_dialect
 from . import irdl
 from .opdef import DialectDef, OpDef
 
-__all__ = ["definition", "definitions", "keep_spare", "new_context", "register_dialect", "shown_name"]
+__all__ = [
+    "definition",
+    "definitions",
+    "keep_spare",
+    "load_chlo",
+    "new_context",
+    "register_dialect",
+    "shown_name",
+]
 
 _DIALECTS: dict[str, DialectDef] = {}
 
@@ -82,3 +90,15 @@ def _made() -> ir.Context:
     for dialect in definitions().values():
         irdl.load(dialect, context)
     return context
+
+
+def load_chlo(context: ir.Context) -> None:
+    """Add the chlo dialect, which the bindings cannot register: a pass that makes its ops brings it along.
+
+    Takes some 50 ms, so it is done only for text and bytecode that name the dialect.
+    """
+    from torch_mlir.passmanager import PassManager
+
+    with context, ir.Location.unknown():
+        empty = ir.Module.create().operation
+        PassManager.parse("builtin.module(func.func(convert-torch-to-stablehlo))").run(empty)

@@ -12,7 +12,6 @@ from .arguments import Parser
 
 __all__ = ["Completer"]
 
-_PRECISIONS = ("fp32",)
 _DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -51,7 +50,8 @@ class Completer:
         if word.startswith("-"):
             return parser.options
         if any(action.dest in ("source", "plan", "inputs") for action in parser._actions):
-            wants_plan = parser.magic != "%trt_compile" and len([w for w in words if w]) <= 1
+            takes_plan = any(action.dest == "plan" for action in parser._actions)
+            wants_plan = takes_plan and len([w for w in words if w]) <= 1
             return [*self._variables(wants_plan), *([] if wants_plan else glob.glob(f"{glob.escape(word)}*"))]
         return []
 
@@ -60,11 +60,19 @@ class Completer:
             from ..targets import TARGETS
 
             return _listed(word, TARGETS)
-        if option == "--passes":
+        if option in ("-i", "--input"):
+            return self._variables(False)
+        if option in ("--passes", "--against"):
             from ..passes import list_passes
 
             return _listed(word, list(list_passes()["name"]))
-        return {"--precision": _PRECISIONS, "--device": _DEVICES}.get(option, ())
+        if option in ("--precision", "--reference"):
+            from ..precision import PRECISIONS
+
+            return PRECISIONS
+        if option in ("--inputs", "--executor"):
+            return self._variables(False)
+        return _DEVICES if option == "--device" else ()
 
     def _variables(self, plans_only: bool) -> Iterable[str]:
         namespace = {k: v for k, v in self._shell.user_ns.items() if not k.startswith("_")}

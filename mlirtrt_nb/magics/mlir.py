@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+from IPython.core.magic import Magics, cell_magic, magics_class, needs_local_scope, no_var_expand
 
 from ..program import Program
 from .arguments import Parser, documented
@@ -16,6 +17,23 @@ __all__ = ["MlirMagics"]
 _parser = Parser("%%mlir", "Parse and verify the MLIR in the cell, show it, and return it as a Program.")
 _parser.add_argument("name", nargs="?", metavar="NAME", help="variable to store the Program in")
 _parser.add_argument("--passes", metavar="P", help="a pipeline to run on it, as text: canonicalize,cse")
+_parser.add_argument("--run", metavar="FUNC", help="run this function on the host, and return its results")
+_parser.add_argument(
+    "-i",
+    "--input",
+    action="append",
+    default=[],
+    metavar="VAR",
+    help="array or number for the function's next argument; needs --run",
+)
+_parser.add_argument(
+    "-o",
+    "--output",
+    action="append",
+    default=[],
+    metavar="VAR",
+    help="variable for its next result; one alone takes them all; needs --run",
+)
 _parser.add_argument("--generic", action="store_true", help="show MLIR's generic form")
 _parser.add_argument("--quiet", action="store_true", help="store it and show nothing; needs NAME")
 
@@ -25,22 +43,56 @@ class MlirMagics(Magics):
     """Magics that take MLIR text."""
 
     @no_var_expand  # MLIR is full of braces and dollar signs
+    @needs_local_scope
     @cell_magic
     @documented(_parser)
-    def mlir(self, line: str, cell: str) -> Any:
+    def mlir(self, line: str, cell: str, local_ns: dict[str, Any] | None = None) -> Any:
         arguments = _parser.parse(line)
         if arguments is None:
             return None
         check_name(arguments.name)
-        if arguments.quiet and not arguments.name:
-            _parser.error("--quiet needs a NAME")
+        _check_options(arguments)
+        scope = Scope(self.shell, local_ns)
+        inputs = [scope.find(text, "an input") for text in arguments.input]
         program = program_of_cell(cell, arguments.name)
         if arguments.passes is not None:
             program = _run_passes(arguments.passes, program)
-        Scope(self.shell).store(arguments.name, program)
-        if arguments.quiet:
-            return None
-        return _GenericProgram(program) if arguments.generic else program
+        scope.store(arguments.name, program)
+        shown = _GenericProgram(program) if arguments.generic else program
+        if arguments.run is not None:
+            shown = _run_function(program, arguments.run, inputs, arguments.output, scope)
+        return None if arguments.quiet else shown
+
+
+def _check_options(arguments: Namespace) -> None:
+    """Refuse what makes no sense together, before anything is done."""
+    for name in arguments.output:
+        check_name(name)
+    if arguments.run is None:
+        if arguments.input or arguments.output:
+            _parser.error("-i and -o need --run FUNC")
+        if arguments.quiet and not arguments.name:
+            _parser.error("--quiet needs a NAME")
+    elif arguments.generic:
+        _parser.error("--generic shows the program, and --run its results: use one of them")
+    elif arguments.quiet and not arguments.output:
+        _parser.error("--quiet needs -o VAR for the results")
+
+
+def _run_function(program: Program, function: str, inputs: list[Any], names: list[str], scope: Scope) -> Any:
+    """Run a function of the cell, and store its results under `names`."""
+    from ..native import run
+
+    results = run(program, *inputs, func=function)
+    if len(names) == 1:
+        scope.store(names[0], results)
+    elif names:
+        values = results if isinstance(results, tuple) else (results,)
+        if len(values) != len(names):
+            raise UsageError(f"%%mlir: @{function} gives {len(values)} results; -o names {len(names)}")
+        for name, value in zip(names, values, strict=True):
+            scope.store(name, value)
+    return results
 
 
 def program_of_cell(cell: str, name: str | None = None) -> Program:

@@ -16,16 +16,23 @@ from torch_mlir.dialects import arith, func, scf, vector
 
 from ...errors import InputError, SourceSpan
 from ...ir.locations import sources_of
-from .walking import ops_where
 from .runtime_ir import DEPTH, FIRST_CHECK, FREED, NO_MEMORY, PREFIX
+from .walking import ops_where
 
-__all__ = ["Failure", "assert_divisors", "assertions_to_exits", "bound_recursion", "failure_at"]
+__all__ = [
+    "Failure",
+    "assert_divisors",
+    "assert_sizes",
+    "assertions_to_exits",
+    "bound_recursion",
+    "failure_at",
+]
 
 _DIVISIONS = re.compile(r"(?:arith|index)\.(?:div|rem|floordiv|ceildiv)([su])i?")
 _VERIFICATION = "ERROR: Runtime op verification failed"
 _OP_NAME = re.compile(r"(?:^|= )\"?([a-z_]\w*(?:\.\w+)+)")
 _RUNTIME = {
-    NO_MEMORY: "not enough memory for a tensor, or one with a negative dimension",
+    NO_MEMORY: "not enough memory for a tensor",
     FREED: "memory is deallocated twice, or was never allocated",
     DEPTH: "functions call each other too deeply",
 }
@@ -129,14 +136,36 @@ def _assert(condition: ir.Value, message: str) -> None:
     cf.AssertOp(condition, message)
 
 
+# Memory --------------------------------------------------------------------------------------------------
+
+_MOST_ELEMENTS = float(1 << 46)
+
+
+def assert_sizes(module: ir.Operation) -> None:
+    """Assert before each allocation whose size varies that no dimension is negative and all is addressable."""
+    for operation in ops_where(module, lambda op: op.name == "memref.alloc" and len(op.operands) > 0):
+        static = 1.0
+        for dim in ir.MemRefType(operation.results[0].type).shape:
+            static *= dim if dim >= 0 else 1
+        index, f64, i64 = ir.IndexType.get(), ir.F64Type.get(), ir.IntegerType.get_signless(64)
+        with ir.InsertionPoint(operation), operation.location:
+            zero = arith.ConstantOp(index, 0).result
+            count = arith.ConstantOp(f64, static).result
+            for dim in operation.operands:
+                good = arith.CmpIOp(arith.CmpIPredicate.sge, dim, zero).result
+                _assert(good, "a tensor would have a negative dimension")
+                size = arith.SIToFPOp(f64, arith.IndexCastOp(i64, dim).result).result
+                count = arith.MulFOp(count, size).result
+            most = arith.ConstantOp(f64, _MOST_ELEMENTS).result
+            _assert(arith.CmpFOp(arith.CmpFPredicate.OLT, count, most).result, _RUNTIME[NO_MEMORY])
+
+
 # Recursion -----------------------------------------------------------------------------------------------
 
 
 def bound_recursion(module: ir.Operation) -> None:
     """Count the depth of calls in functions that may call themselves, and fail where there is no end."""
-    functions = {
-        ir.StringAttr(op.attributes["sym_name"]).value: op for op in ops_where(module, _is_function)
-    }
+    functions = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in ops_where(module, _is_function)}
     calls = {name: _callees(op) & functions.keys() for name, op in functions.items()}
     for name, function in functions.items():
         if not _reaches(calls, name):
@@ -201,8 +230,9 @@ def _exit_unless(operation: ir.Operation, code: int) -> None:
 
 def _failure_of(operation: ir.Operation, span_of: SpanOf) -> Failure:
     span = span_of(operation.location)
-    names = ", ".join(sources_of(operation.location)[:1])
-    return Failure(_message(ir.StringAttr(operation.attributes["msg"]).value), None if span else names or None, span)
+    name = next(iter(sources_of(operation.location)), None)
+    message = _message(ir.StringAttr(operation.attributes["msg"]).value)
+    return Failure(message, None if span else name, span)
 
 
 def _message(text: str) -> str:

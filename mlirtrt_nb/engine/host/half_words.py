@@ -1,4 +1,4 @@
-"""bf16 numbers cross calls as i16: passed as themselves, LLVM rounds them by a function that no library here has."""
+"""bf16 numbers cross calls as i16: passed as such, LLVM rounds them by a function that no library here has."""
 
 from __future__ import annotations
 

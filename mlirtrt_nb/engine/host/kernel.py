@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import EngineBuildError, InputError
-from ...ir import dtypes
+from ...errors import EngineBuildError
 from .checks import failure_at
 from .lowering import Lowered
 from .runtime_ir import GUARD, RAW_OFFSET, offsets_of
@@ -63,8 +62,9 @@ class Kernel:
         offsets, size = offsets_of(self.outputs)
         self._results = (ctypes.c_int64 * max(-(-size // _WORD), 1))()
         self._owned = (ctypes.c_int8 * max(len(self.outputs), 1))()
-        results, owned = ctypes.c_void_p(ctypes.addressof(self._results)), ctypes.c_void_p(
-            ctypes.addressof(self._owned)
+        results, owned = (
+            ctypes.c_void_p(ctypes.addressof(self._results)),
+            ctypes.c_void_p(ctypes.addressof(self._owned)),
         )
         first = ctypes.addressof(self._pointers)
         entries = [results.value, owned.value]
@@ -165,18 +165,18 @@ def _reader(kind: HostType, address: int) -> Callable[[int], Any]:
     """How to read a result from its place; it is told whether the memory is the caller's now."""
     dtype = kind.np
     if kind.is_scalar:
-        view = np.frombuffer((ctypes.c_char * kind.size).from_address(address), dtype)
+        view = np.frombuffer(memoryview((ctypes.c_char * kind.size).from_address(address)), dtype)
         return lambda owned: view[0]
-    rank = len(kind.shape)
-    words = (ctypes.c_int64 * (3 + 2 * rank)).from_address(address)
-    plain = dtypes.by_mlir(kind.dtype).np if kind.dtype != "index" else dtype
-    typestr = plain.str if plain.kind in "biufc" else f"|u{plain.itemsize}"
+    words = (ctypes.c_int64 * (3 + 2 * len(kind.shape))).from_address(address)
+    # NumPy's interface knows only NumPy's own types: the others are read as plain bytes.
+    known = dtype.str if dtype.kind in "biufc" else f"|u{dtype.itemsize}"
 
     def read(owned: int) -> np.ndarray:
-        block, aligned, offset, *rest = words
-        array = np.asarray(_Memory(aligned + offset * plain.itemsize, rest, typestr, plain, block if owned else 0))
-        if typestr != plain.str:
-            array = array.view(plain)
+        block, aligned, offset, *dims = words
+        start = aligned + offset * dtype.itemsize
+        array = np.asarray(_Memory(start, dims, known, dtype.itemsize, block if owned else 0))
+        if known != dtype.str:
+            array = array.view(dtype)
         return array if owned else array.copy()
 
     return read
@@ -187,14 +187,14 @@ class _Memory:
 
     __slots__ = ("__array_interface__", "_block")
 
-    def __init__(self, address: int, dims: Sequence[int], typestr: str, dtype: np.dtype, block: int) -> None:
+    def __init__(self, address: int, dims: Sequence[int], typestr: str, itemsize: int, block: int) -> None:
         rank = len(dims) // 2
         self.__array_interface__ = {
             "version": 3,
             "data": (address, False),
             "typestr": typestr,
             "shape": tuple(dims[:rank]),
-            "strides": tuple(stride * dtype.itemsize for stride in dims[rank:]),
+            "strides": tuple(stride * itemsize for stride in dims[rank:]),
         }
         self._block = block
 

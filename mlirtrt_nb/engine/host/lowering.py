@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -16,11 +17,13 @@ from ...ir.bytecode import write_module
 from ...ir.diagnostics import found_in, place_of, span_at
 from ...ir.locations import sources_of
 from . import stages
-from .checks import Failure, assert_divisors, assertions_to_exits, bound_recursion
+from .checks import Failure, assert_divisors, assert_sizes, assertions_to_exits, bound_recursion
 from .fragments import append_text
 from .half_words import pass_as_words
+from .narrowing import narrow_by_way_of_f32
 from .reachable import alone
 from .runtime_ir import PREFIX, declarations, runtime
+from .stablehlo_regions import control_flow_to_scf
 from .types import HostType, host_type
 from .walking import ops_where
 from .weights import binders_of, take_weights
@@ -29,7 +32,8 @@ __all__ = ["Lowered", "lower"]
 
 _CIFACE = "_mlir_ciface_"
 _EMIT = "llvm.emit_c_interface"
-# What may stand in a module that is compiled.
+# What frontends must have turned into other dialects, and what may stand in a module that is compiled.
+_INPUT = frozenset({"stablehlo", "chlo", "tosa", "torch", "torch_c", "tm_tensor", "tensorrt", "onnx", "plan"})
 _COMPILED = frozenset({"llvm", "builtin"})
 
 
@@ -77,6 +81,8 @@ class _Lowering:
     def run(self) -> Lowered:
         root = self._module.operation
         self._passes(stages.frontend_stages(_dialects(root)))
+        control_flow_to_scf(root)
+        self._refuse(lambda dialect: dialect in _INPUT)
         self._passes(stages.TO_TENSORS)
         names = take_weights(root, self._weights)
         self._passes(stages.VERIFY)
@@ -86,12 +92,14 @@ class _Lowering:
         if not ops_where(root, lambda op: op.name == "memref.dealloc"):
             self._passes(("buffer-deallocation-pipeline",))
         self._passes(stages.TO_LOOPS)
+        assert_sizes(root)
         self._declare()
         bound_recursion(root)
         failures = assertions_to_exits(root, self._span)
+        narrow_by_way_of_f32(root)
         pass_as_words(root)
         self._passes(stages.TO_LLVM)
-        self._refuse_leftovers()
+        self._refuse(lambda dialect: dialect not in _COMPILED)
         self._attach_runtime()
         return Lowered(write_module(self._module), self._inputs, self._outputs, names, tuple(failures))
 
@@ -113,7 +121,7 @@ class _Lowering:
             return EngineBuildError(f"the host cannot compile it: {error}", where=f"@{self._name}")
         first = next((entry for entry in found if entry.span is not None), found[0])
         return EngineBuildError(
-            f"the host cannot compile it: {first.message}", where=f"@{self._name}", span=first.span
+            f"the host cannot compile it: {_short(first.message)}", where=f"@{self._name}", span=first.span
         )
 
     def _span(self, location: ir.Location) -> SourceSpan | None:
@@ -146,17 +154,18 @@ class _Lowering:
         for name in (self._entry, *binders_of(functions)):
             functions[name].attributes[_EMIT] = ir.UnitAttr.get()
 
-    def _refuse_leftovers(self) -> None:
-        def visit(operation: ir.Operation) -> ir.WalkResult:
-            if operation.name.partition(".")[0] not in _COMPILED:
-                span = self._span(operation.location)
-                where = None if span else next(iter(sources_of(operation.location)), None)
-                raise EngineBuildError(
-                    f"the host cannot compile {operation.name}", where=where or f"@{self._name}", span=span
-                )
-            return ir.WalkResult.ADVANCE
-
-        self._module.operation.walk(visit)
+    def _refuse(self, is_refused: Callable[[str], bool]) -> None:
+        """Raise for the first op of a dialect that should be gone."""
+        left = ops_where(self._module.operation, lambda op: is_refused(op.name.partition(".")[0]))
+        if left:
+            outer = left[0]
+            while outer.parent is not None and is_refused(outer.parent.operation.name.partition(".")[0]):
+                outer = outer.parent.operation
+            span = self._span(outer.location)
+            where = None if span else next(iter(sources_of(outer.location)), None)
+            raise EngineBuildError(
+                f"the host cannot compile {outer.name}", where=where or f"@{self._name}", span=span
+            )
 
     def _attach_runtime(self) -> None:
         functions = self._functions()
@@ -167,13 +176,35 @@ class _Lowering:
         arguments, result = _c_interface(functions[_CIFACE + self._entry], len(self._inputs))
         text = runtime(self._entry, arguments, result, self._outputs)
         append_text(self._module.operation, text, self._functions().keys())
+        self._refuse_missing()
         if not self._module.operation.verify():
-            raise EngineBuildError("the host cannot compile it: the lowered IR is not valid", where=f"@{self._name}")
+            raise EngineBuildError(
+                "the host cannot compile it: its LLVM IR is not valid", where=f"@{self._name}"
+            )
+
+    def _refuse_missing(self) -> None:
+        """Every function that is only declared must be the C library's."""
+        for name, function in self._functions().items():
+            if function.name == "llvm.func" and not function.regions[0].blocks and not _in_process(name):
+                raise EngineBuildError(
+                    f"the host cannot compile it: this machine has no function {name}", where=f"@{self._name}"
+                )
 
 
 _ALLOCATION = frozenset(
     {"_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc", "_mlir_memref_to_llvm_free"}
 )
+
+
+def _short(message: str) -> str:
+    """A diagnostic without the op that some repeat in full."""
+    return message.partition(" that was explicitly marked illegal")[0].split("\n")[0]
+
+
+@cache
+def _in_process(name: str) -> bool:
+    """Whether a library that is loaded in this process has a function of that name."""
+    return hasattr(ctypes.CDLL(None), name)
 
 
 @cache
@@ -204,5 +235,3 @@ def _c_interface(function: ir.Operation, count: int) -> tuple[list[str], str | N
     arguments = [str(entry) for entry in made.inputs][-count:] if count else []
     returned = str(made.return_type)
     return arguments, None if returned == "!llvm.void" else returned
-
-

@@ -18,7 +18,7 @@ _OWN = "mt."
 def alone(function: ir.Operation) -> tuple[ModuleOp, str]:
     """A new module with a copy of `function` and of every symbol that it reaches, and the entry's name there.
 
-    The others are private. Raises EngineBuildError for a symbol that is missing or has no body.
+    All others are private. Raises EngineBuildError for a symbol that is missing or has no body.
     """
     entry = _symbol(function)
     found = _reached(function)

@@ -14,7 +14,18 @@ from collections.abc import Sequence
 
 from .types import HostType
 
-__all__ = ["DEPTH", "FIRST_CHECK", "FREED", "GUARD", "NO_MEMORY", "PREFIX", "RAW_OFFSET", "declarations", "runtime"]
+__all__ = [
+    "DEPTH",
+    "FIRST_CHECK",
+    "FREED",
+    "GUARD",
+    "NO_MEMORY",
+    "PREFIX",
+    "RAW_OFFSET",
+    "declarations",
+    "offsets_of",
+    "runtime",
+]
 
 PREFIX = "__mt_"
 GUARD = f"{PREFIX}guard"
@@ -127,7 +138,7 @@ llvm.func internal @__mt_unlink(%block: !llvm.ptr) {{
   %null = llvm.mlir.zero : !llvm.ptr
   %zero = llvm.mlir.constant(0 : i64) : i64
   %at_mark = llvm.getelementptr %block[-48] : (!llvm.ptr) -> !llvm.ptr, i8
-  llvm.store %zero, %at_mark : i64, !llvm.ptr
+  llvm.store volatile %zero, %at_mark : i64, !llvm.ptr
   %at_prev = llvm.getelementptr %block[-64] : (!llvm.ptr) -> !llvm.ptr, i8
   %prev = llvm.load %at_prev : !llvm.ptr -> !llvm.ptr
   %at_next = llvm.getelementptr %block[-56] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -147,7 +158,7 @@ llvm.func internal @__mt_unlink(%block: !llvm.ptr) {{
   llvm.return
 }}
 
-llvm.func internal @_mlir_memref_to_llvm_free(%block: !llvm.ptr) {{
+llvm.func internal @_mlir_memref_to_llvm_free(%block: !llvm.ptr) attributes {{passthrough = ["noinline"]}} {{
   %null = llvm.mlir.zero : !llvm.ptr
   %empty = llvm.icmp "eq" %block, %null : !llvm.ptr
   llvm.cond_br %empty, ^done, ^check

@@ -40,6 +40,7 @@ TO_MEMORY = (
 )
 TO_LOOPS = (
     "convert-bufferization-to-memref",
+    "func.func(refback-munge-memref-copy)",
     "convert-linalg-to-loops",
     "scf-forall-to-for",
     "expand-realloc",
