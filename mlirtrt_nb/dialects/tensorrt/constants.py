@@ -65,7 +65,7 @@ def _infer_one_hot(op: Op) -> list[ir.Type]:
 
 def _verify_one_hot(op: Op) -> None:
     check_rank(op, "depth", 0)
-    if op.type("values").shape != [2]:
+    if not shapes.compatible(op.type("values").shape, [2]):
         reject(op, f"values is {op.type('values')}; it must hold two values, off and on")
 
 

@@ -42,10 +42,28 @@ def _verify_slice(op: Op) -> None:
         check_shape_tensor(op, name, kind.rank)
     if any(d < 0 for d in op.attr("static_size") or ()):
         reject(op, f"static_size = {op.attr('static_size')} must not be negative")
+    if mode == "kDEFAULT":
+        _verify_bounds(op, kind)
     if op.operand("fill") is not None and mode != "kFILL":
         reject(op, f"fill belongs to mode kFILL; mode is {mode}")
     check_rank(op, "fill", 0)
     check_same_element(op, "input", "fill")
+
+
+def _verify_bounds(op: Op, kind: ir.RankedTensorType) -> None:
+    """What is taken must lie inside the input, as far as the numbers are known."""
+    parts = [op.attr(f"static_{name}") or [None] * kind.rank for name in _PARTS]
+    for axis, (length, start, size, stride) in enumerate(zip(kind.shape, *parts, strict=True)):
+        if size == 0 or start is None:
+            continue
+        known = size is not None and stride is not None
+        for place in (start, start + (size - 1) * stride) if known else (start,):
+            if place < 0 or (length != shapes.DYNAMIC and place >= length):
+                reject(
+                    op,
+                    f"reads element {place} of dimension {axis}, which is outside of {kind}; only the modes "
+                    "kWRAP, kCLAMP, kFILL and kREFLECT do that",
+                )
 
 
 def _infer_broadcast(op: Op) -> list[ir.Type] | None:

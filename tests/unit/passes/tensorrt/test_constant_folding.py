@@ -115,7 +115,6 @@ def test_folded(name: str) -> None:
             "%y = tensorrt.unary {unaryOperation = #tensorrt.unary_operation<kNEG>} %x : tensor<4x5xf32>",
             "4x5xf32",
         ),
-        ("%y = tensorrt.slice %a[0, 2][2, 2][1, 1] : tensor<2x3xf32> to tensor<2x2xf32>", "2x2xf32"),
         (
             "%y = tensorrt.gather {axis = 0 : i64} ins(%a, %far : tensor<2x3xf32>, tensor<1xi32>) -> "
             "tensor<1x3xf32>",
