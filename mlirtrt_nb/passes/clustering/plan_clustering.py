@@ -19,7 +19,8 @@ __all__ = ["PlanClustering"]
 class PlanClustering(Pass):
     """Group ops into `plan.cluster` regions by union-find with a cycle check, TensorRT first.
 
-    Constants are cloned into each cluster that reads them; a weight is a handle, so no bytes are copied.
+    Constants are cloned into each cluster that reads them; a weight is a handle, so no bytes are copied. A
+    tensorrt branch or loop that the builder refused is opened first if there is work for engines in it.
     """
 
     name = "plan-clustering"
@@ -41,9 +42,13 @@ class PlanClustering(Pass):
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir.dialects import func
 
+        from .refused_regions import open_refused
+
+        worth = any(target != "cpu" for target in context.targets)
         with program.context:
             for operation in list(program.module.body.operations):
                 if isinstance(operation, func.FuncOp) and not operation.is_external:
+                    open_refused(operation.regions[0].blocks[0], worth=worth)
                     self._cluster_function(operation.regions[0].blocks[0])
 
     def _cluster_function(self, block: ir.Block) -> None:

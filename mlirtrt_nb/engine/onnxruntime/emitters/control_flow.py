@@ -27,15 +27,26 @@ def _body(scope: Scope, block: ir.Block) -> list[str]:
     return [scope.tensor(value) for value in operations[-1].operands]
 
 
-def _info(name: str, kind: str, *, scalar: bool = False) -> ValueInfoProto:
-    return helper.make_tensor_value_info(name, dtypes.by_mlir(kind).onnx, [] if scalar else None)
+def _info(name: str, kind: str, dims: Sequence[int | None] | None = None) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, dtypes.by_mlir(kind).onnx, dims)
 
 
-def _graph(scope: Scope, name: str, inputs: Sequence[ValueInfoProto], outputs: Sequence[str]) -> GraphProto:
-    """The finished body. Each output gets a node of its own, so that none is an input or from outside."""
+def _graph(
+    scope: Scope,
+    name: str,
+    inputs: Sequence[ValueInfoProto],
+    outputs: Sequence[str],
+    shapes: Sequence[Sequence[int | None]] = (),
+) -> GraphProto:
+    """The finished body. Each output gets a node of its own, so that none is an input or from outside.
+
+    `shapes` are of the last outputs: what is collected in a loop without any turn gets its rank from there.
+    """
     listed = []
-    for output in outputs:
-        listed.append(_info(scope.writer.unique(f"{name}_out"), scope.dtype(output)))
+    first = len(outputs) - len(shapes)
+    for n, output in enumerate(outputs):
+        dims = shapes[n - first] if n >= first else None
+        listed.append(_info(scope.writer.unique(f"{name}_out"), scope.dtype(output), dims))
         scope.node("Identity", [output], [listed[-1].name])
     return scope.proto(name, inputs, listed)
 
@@ -65,7 +76,7 @@ class _Loop:
         self.number = self._input("number", "i64")
         self.going = self._input("going", "i1")
         self.scope.iteration = self.number
-        self.inputs = [_info(self.number, "i64", scalar=True), _info(self.going, "i1", scalar=True)]
+        self.inputs = [_info(self.number, "i64", []), _info(self.going, "i1", [])]
 
     def _input(self, hint: str, kind: str) -> str:
         return self.scope.note(self.scope.writer.unique(hint), kind)
@@ -80,16 +91,23 @@ class _Loop:
         self, op: Op, limit: str | None, start: str | None, init: Sequence[str], ends: Sequence[str]
     ) -> None:
         """Write the Loop. `ends` are the condition, the carried values, then what is collected."""
-        graph = _graph(self.scope, "body", self.inputs, ends)
-        self.outer.label = self.label
         results = list(op.operation.results)
         kinds = [element_type(result) for result in results]
+        collected, axes = op.attr("collected") or [], op.attr("collect_axes") or []
+        parts = [_part(result, axis) for result, axis in zip(results[len(init) :], axes, strict=True)]
+        graph = _graph(self.scope, "body", self.inputs, ends, parts)
+        self.outer.label = self.label
         names = self.outer.block("Loop", [limit, start, *init], kinds, body=graph)
-        collected = op.attr("collected") or []
         for n, (result, name) in enumerate(zip(results, names, strict=True)):
             if n >= len(init):
                 name = _arranged(self.outer, op, n - len(init), collected, name, result)
             self.outer.set(result, name)
+
+
+def _part(result: ir.Value, axis: int) -> list[int | None]:
+    """The dimensions of what one turn adds to a collected result; None where they vary."""
+    kind = ir.RankedTensorType(result.type)
+    return [None if kind.is_dynamic_dim(n) else kind.get_dim_size(n) for n in range(kind.rank) if n != axis]
 
 
 def _arranged(scope: Scope, op: Op, n: int, collected: Sequence[str], name: str, result: ir.Value) -> str:

@@ -18,7 +18,7 @@ from .dims import Dims
 from .emitter import Emitter
 from .node import CONVERTERS, Node, Refused
 from .plan_regions import CONTROL_FLOW, Opened, open_up
-from .worth import is_worth_splitting
+from ...clustering.worth import is_worth_splitting
 
 __all__ = ["FALLBACK", "convert_function"]
 
