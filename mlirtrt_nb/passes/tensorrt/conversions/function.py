@@ -13,12 +13,12 @@ from ....dialects.onnx.inference import merge
 from ....dialects.onnx.ops import is_constant, opset
 from ....dialects.onnx.schemas import identity
 from ....dialects.tensorrt.limits import refusal
+from ...clustering.worth import is_worth_splitting
 from ...firing import report
 from .dims import Dims
 from .emitter import Emitter
 from .node import CONVERTERS, Node, Refused
 from .plan_regions import CONTROL_FLOW, Opened, open_up
-from ...clustering.worth import is_worth_splitting
 
 __all__ = ["FALLBACK", "convert_function"]
 
