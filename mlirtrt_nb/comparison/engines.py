@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from ..engine.tensorrt.layer_log import layer_count
 from ..plan import Plan
 from ..targets import device_kind
 
-__all__ = ["EngineNumbers", "engine_numbers"]
+__all__ = ["EngineNumbers", "engine_numbers", "layer_role"]
 
 # The compiler names its generated kernels after the steps in them: "__myl_CastMulMinMaxRounCast_myl0_0".
 _GENERATED = re.compile(r"^__myl_((?:[A-Z][a-z]*\d*)+)_myl\d+_\d+")
@@ -48,6 +49,7 @@ def engine_numbers(plan: Plan, target: str) -> EngineNumbers | None:
     if not engines:
         return None
     rows = [row for engine in engines for row in engine.report.layers]
+    roles = Counter(map(layer_role, rows))
     weights = _total(engine.report.weights_bytes for engine in engines)
     return EngineNumbers(
         target=target,
@@ -56,8 +58,8 @@ def engine_numbers(plan: Plan, target: str) -> EngineNumbers | None:
         weights_bytes=weights,
         activation_bytes=_total(engine.report.activation_bytes for engine in engines),
         memory_bytes=_memory(plan, target, weights),
-        reformat_layers=sum(_only_moves(row) for row in rows),
-        qdq_layers=sum(_only_quantizes(row) for row in rows),
+        reformat_layers=roles["reformat"],
+        qdq_layers=roles["qdq"],
         build_seconds=sum(engine.report.build_seconds for engine in engines),
     )
 
@@ -77,18 +79,15 @@ def _memory(plan: Plan, target: str, weights: int | None) -> int | None:
     return None if any(buffer.bytes is None for buffer in own) else weights + schedule.arena_bytes
 
 
-def _only_moves(row: LayerRow) -> bool:
-    if row.kind in _ORT_CONVERSIONS or row.kind.lower() == "reformat":
-        return True
+def layer_role(row: LayerRow) -> str:
+    """ "reformat" for a layer that only changes format or element type, "qdq" for one that only quantizes or
+    dequantizes, "work" for all others."""
     steps = _steps(row)
-    return bool(steps) and steps <= _MOVES
-
-
-def _only_quantizes(row: LayerRow) -> bool:
-    if row.kind in _ORT_QDQ:
-        return True
-    steps = _steps(row)
-    return "Roun" in steps and steps <= _QUANTIZES
+    if row.kind in _ORT_CONVERSIONS or row.kind.lower() == "reformat" or (steps and steps <= _MOVES):
+        return "reformat"
+    if row.kind in _ORT_QDQ or ("Roun" in steps and steps <= _QUANTIZES):
+        return "qdq"
+    return "work"
 
 
 def _steps(row: LayerRow) -> set[str]:

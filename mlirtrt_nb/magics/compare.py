@@ -50,8 +50,10 @@ _parser.add_argument(
     metavar="S",
     help="x=1x3x224x224, or x=MIN:OPT:MAX for a range; once per input",
 )
-_parser.add_argument("--device", default="auto", metavar="D", help="where latency is measured: cpu, cuda or auto")
-_parser.add_argument("--duration", type=float, default=1000, metavar="MS", help="of measuring each, in ms (1000)")
+_parser.add_argument("--device", default="auto", metavar="D", help="to measure on: cpu, cuda or auto")
+_parser.add_argument(
+    "--duration", type=float, default=1000, metavar="MS", help="of each measurement, in ms (1000)"
+)
 _parser.add_argument("--executor", metavar="VAR", help="a concurrent.futures.Executor for the variants")
 _parser.add_argument("--name", metavar="N", help="variable to store the Comparison in")
 _parser.add_argument("--no-cache", action="store_true", help="build every engine anew")
