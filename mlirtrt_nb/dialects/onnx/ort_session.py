@@ -82,6 +82,8 @@ def open_session(
     options.intra_op_num_threads = settings.threads
     level = OPTIMIZATION_LEVELS[settings.optimization]
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+    # Else i8 becomes u8 around 128, whose products overflow on processors without dot-product instructions.
+    options.add_session_config_entry("session.qdqisint8allowed", "1")
     options.add_session_config_entry("optimization.disable_specified_optimizers", _LOSING_FUSIONS)
     if not settings.prepack:
         options.add_session_config_entry("session.disable_prepacking", "1")

@@ -45,6 +45,8 @@ class Scope(ValueGraph):
         self.label = ""
         self.iteration: str | None = None if outer is None else outer.iteration
         self._types: dict[str, str] = {} if outer is None else outer._types
+        # Zero points of rounded values that are not written as i8 around 0.
+        self.zeros: dict[ir.Value | None, int] = {} if outer is None else outer.zeros
         self._constants: ChainMap[ir.Value, Constant] = ChainMap()
         if outer is not None:
             self._constants = outer._constants.new_child()

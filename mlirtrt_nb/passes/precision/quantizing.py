@@ -96,7 +96,7 @@ class Quantizer:
         chain = _moves(value, root)
         if chain:
             chain[0].operands[0] = self._pair(root, scale)
-        whole = joined(value)
+        whole = joined(root)
         if whole is not None:
             for number, part in enumerate(list(whole.operands)):
                 if maker(part, "constant") is None and maker(part, "dequantize") is None:
@@ -149,7 +149,8 @@ class Quantizer:
                 return None
             depth, matrix = 1, array.reshape(array.shape[0], -1)
         block = block_of(matrix.shape[depth], self._block)
-        if block is None:
+        # One block in all would be one scale, which TensorRT takes for another form.
+        if block is None or block == matrix.size:
             return None
         made = self._dequantized(held, in_blocks(matrix, "i4", depth, block, self._least))
         if matrix is array:

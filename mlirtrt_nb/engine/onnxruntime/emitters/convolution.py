@@ -10,6 +10,7 @@ from ....ir.builder import Op
 from ....ir.constants import handle_name, value_of
 from ..scope import Constant, Scope
 from .dims import dims_of, refuse
+from .integer_kernels import integer_bias
 from .registry import emits
 
 __all__: list[str] = []
@@ -29,7 +30,8 @@ def _weights(op: Op, scope: Scope, name: str) -> str | None:
 
 @emits("convolution")
 def convolution(op: Op, scope: Scope) -> None:
-    inputs = [scope.tensor(op.operand("input")), _weights(op, scope, "kernel"), _weights(op, scope, "bias")]
+    bias = integer_bias(op, scope, ("kernel", "bias")) or _weights(op, scope, "bias")
+    inputs = [scope.tensor(op.operand("input")), _weights(op, scope, "kernel"), bias]
     post = list(op.attr("post_padding"))
     if op.attr("padding_mode") == "kEXPLICIT_ROUND_UP":
         post = _rounded_up(op, post, _window(op, "kernel"))

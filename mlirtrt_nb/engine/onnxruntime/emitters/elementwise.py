@@ -7,6 +7,7 @@ import numpy as np
 from ....ir.builder import Op
 from ....ir.constants import value_of
 from ..scope import Constant, Scope, element_type
+from .integer_kernels import is_rounded_relu
 from .linear_algebra import fused_bias
 from .registry import emits
 
@@ -58,6 +59,8 @@ _INTEGERS = {"i8", "ui8", "i32", "i64"}
 
 @emits("activation")
 def activation(op: Op, scope: Scope) -> None:
+    if is_rounded_relu(op.operation):
+        return  # the rounding that follows does it
     kind = op.attr("activationType")
     x = scope.tensor(op.operand("input"))
     alpha, beta = op.attr("alpha"), op.attr("beta")

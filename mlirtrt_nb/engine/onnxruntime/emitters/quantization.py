@@ -9,6 +9,7 @@ from ....ir import dtypes
 from ....ir.builder import Op
 from ..scope import Scope, element_type
 from .dims import dims_of, rank_of, refuse
+from .integer_kernels import form_of
 from .registry import emits
 
 __all__ = ["dequantized_matrix"]
@@ -21,13 +22,26 @@ def quantize(op: Op, scope: Scope) -> None:
     result = op.operation.results[0]
     small = element_type(result)
     _check(small)
-    x, scale = scope.tensor(op.operand("input")), _scale(op, scope)
+    if small == "i8":
+        scope.bind(result, _quantize_to_integers(op, scope))
+        return
     # In f32: ONNX Runtime fuses what surrounds a pair in f16 too, into kernels that take f32 only.
-    zero = _zero(op, scope, small)
-    inputs = [scope.cast(x, "f32"), scope.cast(scale, "f32"), zero]
-    # The type is said once: ONNX Runtime turns i8 into u8 where that is faster, by the zero point alone.
-    kind = dtypes.by_mlir(small).onnx if zero is None else None
+    inputs = [scope.cast(name, "f32") for name in (scope.tensor(op.operand("input")), _scale(op, scope))]
+    kind = dtypes.by_mlir(small).onnx
     scope.set(result, scope.block("QuantizeLinear", inputs, [small], output_dtype=kind, **_granularity(op))[0])
+
+
+def _quantize_to_integers(op: Op, scope: Scope) -> str:
+    """The rounded numbers in the form that suits those who read them."""
+    form = form_of(op)
+    value = form.rectifies if form.rectifies is not None else op.operand("input")
+    shape = dims_of(op.operand("scale"))
+    zero = scope.literal(np.full(shape, form.zero), form.kind)
+    inputs = [scope.cast(name, "f32") for name in (scope.tensor(value), _scale(op, scope))]
+    # The zero point says the type too; where there is none, ONNX Runtime's fusions take u8.
+    rounded = scope.block("QuantizeLinear", [*inputs, zero], [form.kind], **_granularity(op))[0]
+    scope.zeros[op.operation.results[0]] = form.zero
+    return scope.op("Clip", [rounded, None, scope.literal(127, "ui8")]) if form.bounded else rounded
 
 
 @emits("dequantize")
@@ -36,8 +50,9 @@ def dequantize(op: Op, scope: Scope) -> None:
     _check(element_type(value))
     if _is_shared_matrix(op, scope):
         return  # whoever reads it asks for a matrix
-    zero = _zero(op, scope, element_type(value))
-    inputs = [scope.tensor(value), scope.cast(_scale(op, scope), "f32"), zero]
+    small = scope.tensor(value)
+    zero = _zero(op, scope, scope.dtype(small))
+    inputs = [small, scope.cast(_scale(op, scope), "f32"), zero]
     scope.set(result, scope.block("DequantizeLinear", inputs, ["f32"], **_granularity(op))[0])
 
 
@@ -94,10 +109,12 @@ def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:
     return scope.cast(name, element_type(value))
 
 
-def _zero(op: Op, scope: Scope, small: str) -> str | None:
-    """Zero points for i8. They change nothing; but where they are absent, ONNX Runtime's fusions take u8."""
+def _zero(op: Op, scope: Scope, kind: str) -> str | None:
+    """The zero point with which 8-bit integers were written."""
     shape = dims_of(op.operand("scale"))
-    return scope.literal(np.zeros(shape), "i8") if small == "i8" and -1 not in shape else None
+    if kind not in ("i8", "ui8") or -1 in shape:
+        return None
+    return scope.literal(np.full(shape, scope.zeros.get(op.operand("input"), 0)), kind)
 
 
 def _granularity(op: Op) -> dict[str, int | None]:

@@ -1,0 +1,161 @@
+"""What ONNX Runtime's 8-bit kernels want to see of rounded numbers: their type, and integer biases.
+
+The fast kernels multiply u8 by i8, and on processors without dot-product instructions they add pairs of
+products in 16 bits, which overflow unless the u8 numbers stay below 128. Numbers that are never negative, as
+after a ReLU, are written as u8 of at most 127: the same numbers as i8, and exact on every processor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch_mlir import ir
+
+from ....ir.builder import Op
+from ....ir.constants import value_of
+from ..scope import Constant, Scope, element_type
+from .dims import rank_of
+
+__all__ = ["Form", "form_of", "integer_bias", "is_rounded_relu"]
+
+_MOVES = frozenset(
+    f"tensorrt.{name}"
+    for name in (
+        "reshape",
+        "shuffle",
+        "transpose",
+        "expand_rank",
+        "collapse_rank",
+        "squeeze",
+        "unsqueeze",
+        "slice",
+    )
+)
+_DEPTH = 6  # ops that are looked through to find a ReLU
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the i8 results of a `quantize` are written: as `kind`, with a zero point, and bounded by 127 or not.
+
+    `rectifies` is what the ReLU before it reads, where the bounds of u8 do its work.
+    """
+
+    kind: str = "i8"
+    zero: int = 0
+    bounded: bool = False
+    rectifies: ir.Value | None = None
+
+
+def form_of(op: Op) -> Form:
+    """The form of the results of a `quantize` to i8 with one scale."""
+    value, result = op.operand("input"), op.operation.results[0]
+    assert value is not None
+    if rank_of(op.operand("scale")) or not all(r.name == "tensorrt.dequantize" for r in _readers(result)):
+        return Form()
+    if _is_nonnegative(value, _DEPTH):
+        owner = value.owner
+        relu = None if isinstance(owner, ir.Block) or not is_rounded_relu(owner.operation) else owner.operation
+        return Form("ui8", 0, True, None if relu is None else relu.operands[0])
+    if _meets_rectified(result):
+        return Form("ui8", 128)
+    return Form()
+
+
+def is_rounded_relu(operation: ir.Operation) -> bool:
+    """Whether an op is a ReLU in f32 whose results are only rounded to i8, and read again as real numbers."""
+    if not _is_relu(operation) or element_type(operation.results[0]) != "f32":
+        return False
+    readers = _readers(operation.results[0])
+    return bool(readers) and all(_rounds(reader) for reader in readers)
+
+
+def _is_relu(operation: ir.Operation) -> bool:
+    return operation.name == "tensorrt.activation" and Op.of(operation).attr("activationType") == "kRELU"
+
+
+def _rounds(operation: ir.Operation) -> bool:
+    if operation.name != "tensorrt.quantize" or element_type(operation.results[0]) != "i8":
+        return False
+    if rank_of(operation.operands[1]) != 0:
+        return False
+    return all(reader.name == "tensorrt.dequantize" for reader in _readers(operation.results[0]))
+
+
+def _readers(value: ir.Value) -> list[ir.Operation]:
+    return [use.owner.operation for use in value.uses]
+
+
+def _is_nonnegative(value: ir.Value, depth: int) -> bool:
+    """Whether no number of `value` is below 0, as far as can be seen by looking through `depth` ops."""
+    if isinstance(value.owner, ir.Block) or not depth:
+        return False
+    operation = value.owner.operation
+    if _is_relu(operation):
+        return True
+    if operation.name == "tensorrt.concatenation":
+        return all(_is_nonnegative(part, depth - 1) for part in operation.operands)
+    moves = operation.name in _MOVES or operation.name == "tensorrt.pooling"
+    if moves or operation.name in ("tensorrt.quantize", "tensorrt.dequantize"):
+        return _is_nonnegative(operation.operands[0], depth - 1)
+    return False
+
+
+def _meets_rectified(rounded: ir.Value) -> bool:
+    """Whether rounded numbers are only read by sums that have u8 on another side: an operand that is never
+    negative, or a ReLU after them. ONNX Runtime's kernel wants one type for all three."""
+    sums = [reader for real in _readers(rounded) for reader in _readers(real.results[0])]
+    return bool(sums) and all(_adds_rectified(total, rounded) for total in sums)
+
+
+def _adds_rectified(operation: ir.Operation, rounded: ir.Value) -> bool:
+    if operation.name != "tensorrt.element_wise" or Op.of(operation).attr("elementwiseOperation") != "kSUM":
+        return False
+    readers = _readers(operation.results[0])
+    if readers and all(_is_relu(reader) for reader in readers):
+        return True
+    others = [value for value in operation.operands if not _is_real_of(value, rounded)]
+    return bool(others) and all(_is_rounded(value) and _is_nonnegative(value, _DEPTH) for value in others)
+
+
+def _is_real_of(value: ir.Value, rounded: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and rounded in list(value.owner.operation.operands)
+
+
+def _is_rounded(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "tensorrt.dequantize"
+
+
+def integer_bias(op: Op, scope: Scope, names: tuple[str, str]) -> str | None:
+    """The bias of a convolution of i8 numbers, rounded to i32 in the units of its products; else None.
+
+    `names` are those of the kernel and the bias. What is lost is less than one unit of the sum.
+    """
+    step = _step(op.operand("input"), scope)
+    steps = _step(op.operand(names[0]), scope)
+    bias = op.raw(f"{names[1]}Static")
+    if step is None or step.ndim or steps is None or bias is None:
+        return None
+    array = value_of(bias, scope.writer.weights)  # type: ignore[arg-type]
+    if array.dtype != np.float32 or steps.shape not in ((), array.shape):
+        return None
+    units = np.broadcast_to(step * steps, array.shape).astype(np.float32)
+    whole = np.rint(array.astype(np.float64) / units)
+    if not np.all(np.abs(whole) < 2**31):
+        return None
+    rounded = scope.initializer(Constant(whole.astype(np.int32)))
+    scales = scope.initializer(Constant(np.ascontiguousarray(units)))
+    return scope.block("DequantizeLinear", [rounded, scales], ["f32"], axis=0)[0]
+
+
+def _step(value: ir.Value | None, scope: Scope) -> np.ndarray | None:
+    """The constant scale of the `dequantize` of i8 numbers that makes `value`."""
+    owner = None if value is None else value.owner
+    if owner is None or isinstance(owner, ir.Block) or owner.operation.name != "tensorrt.dequantize":
+        return None
+    operation = owner.operation
+    if element_type(operation.operands[0]) != "i8" or element_type(operation.results[0]) != "f32":
+        return None
+    scale = scope.constant(operation.operands[1])
+    return None if scale is None else scale.array
