@@ -63,7 +63,7 @@ def complete(shell: InteractiveShell, line: str) -> list[str]:
     ("line", "offered"),
     [
         ("%trt_compile m --ta", ["--target"]),
-        ("%trt_compile m --no", ["--no-cache"]),
+        ("%trt_compile m --no", ["--no-cache", "--no-isolate"]),
         ("%trt_compile m --target sm12", ["sm120", "sm121"]),
         ("plan = %trt_compile m --target cpu,sm8", ["cpu,sm80", "cpu,sm86", "cpu,sm89"]),
         ("%trt_run a_plan --device cu", ["cuda"]),
