@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import PlanFileError, WorkerCrashed
 from .passes.remote import place_of_user
 from .passes.reproducer import compile_command, write_reproducer
-from .passes.sending import by_value, why_unsendable
+from .passes.sending import by_value, is_own, why_unsendable
 from .worker import Isolation, Outcome, Unsendable, call, inside
 
 if TYPE_CHECKING:
@@ -47,7 +47,13 @@ def compile_isolated(
     try:
         with by_value(passes), place_of_user():
             outcome = call(
-                _serve, work, *arguments, what="the compilation", isolation=isolation, progress=progress
+                _serve,
+                work,
+                *arguments,
+                what="the compilation",
+                isolation=isolation,
+                progress=progress,
+                foreign=any(map(is_own, passes)),
             )
     except Unsendable as error:
         raise why_unsendable(passes, error) from error.__cause__

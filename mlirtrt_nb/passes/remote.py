@@ -16,7 +16,7 @@ from ..worker import Isolation, Outcome, Unsendable, call, inside
 from .base import Pass, PassContext
 from .firing import Firing
 from .reproducer import write_reproducer
-from .sending import by_value, why_unsendable
+from .sending import by_value, is_own, why_unsendable
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def run_remotely(
                 what="the pipeline",
                 isolation=isolation,
                 take=receiver.event,
+                foreign=any(map(is_own, passes)),
             )
     except Unsendable as error:
         raise why_unsendable(passes, error) from error.__cause__

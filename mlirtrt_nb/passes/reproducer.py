@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import WorkerCrashed
 from ..program import Program
-from .base import Pass, PassContext, available
-from .mlir_pass import MlirPass
+from .base import Pass, PassContext
+from .sending import is_own
 
 __all__ = ["compile_command", "write_reproducer"]
 
@@ -43,7 +43,7 @@ def write_reproducer(
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             line = command or f"opt {{}} --passes {quote(text)}{_context_options(context)}"
             run = f"python -m mlirtrt_nb {line.format(quote(path))}"
-            own = [pass_ for pass_ in passes if not _is_known(pass_)]
+            own = [pass_ for pass_ in passes if is_own(pass_)]
             head = [error.what, f"run: {run}", *_own_sources(own)]
             body, note = _body(program)
             file.writelines(f"// {part}\n" for part in [*head, *note])
@@ -69,13 +69,6 @@ def _context_options(context: PassContext) -> str:
         for name, sides in (context.profiles[0] if context.profiles else {}).items()
     ]
     return targets + "".join(ranges)
-
-
-def _is_known(pass_: Pass) -> bool:
-    """Whether another process finds the pass by its name."""
-    return isinstance(pass_, MlirPass) or (
-        type(pass_).__module__.startswith(f"{__package__}.") and available().get(pass_.name) is type(pass_)
-    )
 
 
 def _own_sources(own: Sequence[Pass]) -> list[str]:

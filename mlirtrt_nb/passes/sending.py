@@ -16,7 +16,7 @@ import cloudpickle
 from ..errors import PassError, SourceSpan, span_of_line
 from .base import Pass
 
-__all__ = ["by_value", "why_unsendable"]
+__all__ = ["by_value", "is_own", "why_unsendable"]
 
 _HINT = "make it inside the function, or run with isolate=False, which stays in this process"
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
@@ -42,6 +42,11 @@ def by_value(passes: Sequence[Pass]) -> Iterator[None]:
             for module in added:
                 with suppress(ValueError):
                     cloudpickle.unregister_pickle_by_value(module)
+
+
+def is_own(pass_: Pass) -> bool:
+    """Whether the pass is the user's own: a function of theirs, or a class that is not of this package."""
+    return hasattr(pass_, "function") or not type(pass_).__module__.startswith(f"{__package__}.")
 
 
 def _own_module(pass_: Pass) -> ModuleType | None:

@@ -57,6 +57,7 @@ def call(
     isolation: Isolation,
     progress: Progress | None = None,
     take: Take | None = None,
+    foreign: bool = False,
 ) -> Outcome:
     """Run `function(*arguments)` in a worker process and wait for it.
 
@@ -67,6 +68,8 @@ def call(
         progress: called for `inside.tell("progress", (phase, done, total))`; while nothing comes its last call
             is repeated, and returning False ends the work.
         take: called as `take(kind, value, outcome)` for other events.
+        foreign: whether code of the user's runs there. If that raises, the worker is not used again: a wrong
+            use of MLIR's bindings can leave a process that crashes in whatever it does next.
 
     Raises:
         Cancelled: the user interrupted, or `progress` returned False. The worker has ended.
@@ -74,28 +77,40 @@ def call(
         Unsendable: an argument cannot be pickled.
         Whatever the function raises.
     """
+    while True:
+        worker = _lent()
+        used = worker.calls > 0
+        running = _Call(worker, what, isolation, progress, take)
+        try:
+            return running.run(function, arguments)
+        except KeyboardInterrupt:
+            raise Cancelled(f"{running.doing} was stopped") from None
+        except WorkerCrashed:
+            if not used or running.started:
+                raise
+            # It ended between two calls, as an earlier one had damaged it: that is not this one's fault.
+        except Exception:
+            running.answered = running.answered and not foreign
+            raise
+        finally:
+            if running.answered:
+                worker.end_call()
+                pool.give_back(worker)
+            else:
+                pool.discard(worker)
+
+
+def _lent() -> Worker:
     try:
-        worker = pool.lend()
+        return pool.lend()
     except OSError as error:
-        raise MlirTrtError(
-            f"the worker process cannot be started: {error.strerror or error}",
-            hint="isolate=False does without",
-        ) from error
-    running = _Call(worker, what, isolation, progress, take)
-    try:
-        return running.run(function, arguments)
-    except KeyboardInterrupt:
-        raise Cancelled(f"{running.doing} was stopped") from None
-    finally:
-        if running.answered:
-            worker.end_call()
-            pool.give_back(worker)
-        else:
-            pool.discard(worker)
+        what = f"the worker process cannot be started: {error.strerror or error}"
+        raise MlirTrtError(what, hint="isolate=False does without it") from error
 
 
 class _Call:
-    """One call on a worker. `answered` once the worker is ready for another; `doing` is the step it is in."""
+    """One call on a worker. `started` once the worker has it, `answered` once it is ready for another; `doing`
+    is the step it is in."""
 
     def __init__(
         self,
@@ -108,6 +123,7 @@ class _Call:
         self.worker = worker
         self._what = what
         self.answered = True
+        self.started = False
         self.doing = "the start of the worker"
         self._outcome = Outcome()
         self._limit = isolation.memory_bytes
@@ -173,7 +189,7 @@ class _Call:
         if kind == "doing":
             self.doing = value
         elif kind == "started":
-            self.doing = self._what
+            self.started, self.doing = True, self._what
         elif kind == "did":
             self._outcome.last_output = self.worker.output.section()
             self._note(value, self._outcome.last_output)
