@@ -87,7 +87,8 @@ def _profiles(program: Program, context: PassContext) -> dict[str, FunctionProfi
     from .engine.shape_ranges import assign_profiles
 
     try:
-        return assign_profiles(program, context.profiles)
+        on_device = any(target != "cpu" for target in context.targets)
+        return assign_profiles(program, context.profiles, outputs=on_device)
     except UnknownRange as unknown:
         raise _refusal_of(unknown) from unknown
 
@@ -124,8 +125,16 @@ def _build(
     cache: EngineCache | None,
     progress: Progress | None,
 ) -> Engine:
-    request = BuildRequest(job.path, job.function.operation, program.weights, job.target, profiles, progress)
-    builder = builder_for(job.target)
+    request = BuildRequest(
+        job.path,
+        job.function.operation,
+        program.weights,
+        job.target,
+        profiles,
+        progress,
+        program.text_source,
+    )
+    builder = builder_for(job.target, compiled=_is_compiled(job.function))
     key = cache.key(request, builder.identity) if cache is not None and job.target != "cpu" else None
     if cache is not None and key is not None:
         found = cache.get(key)
@@ -140,10 +149,18 @@ def _build(
     except EngineBuildError as error:
         if job.target != "cpu":
             raise Refusal(error, job.function) from error
+        if _is_compiled(job.function):
+            raise
         engine = _build_reference(request, error)
     if cache is not None and key is not None:
         cache.put(key, engine)
     return engine
+
+
+def _is_compiled(function: ir.OpView) -> bool:
+    """Whether the function is of upstream dialects, which MLIR compiles for the host."""
+    attributes = function.attributes
+    return "plan.backend" in attributes and attributes["plan.backend"].value == "host"
 
 
 def _build_reference(request: BuildRequest, refusal: EngineBuildError) -> Engine:

@@ -67,8 +67,12 @@ def _is_work(operation: ir.Operation) -> bool:
 
 
 def _reason(operation: ir.Operation) -> str:
+    from .passes.clustering.host_values import is_host_op
+
     if "plan.fallback" in operation.attributes:
         return str(operation.attributes["plan.fallback"].value)
+    if is_host_op(operation):
+        return "it is no op of TensorRT's: MLIR compiles it for the host"
     if operation.name.startswith("tensorrt."):
         return "its cluster is smaller than min-cluster-size"
     return _NOT_CONVERTED

@@ -38,8 +38,12 @@ def device_kind(target: str) -> str:
     return "cpu" if target == "cpu" else "cuda"
 
 
-def builder_for(target: str) -> EngineBuilder:
-    """The builder of engines for `target`."""
+def builder_for(target: str, *, compiled: bool = False) -> EngineBuilder:
+    """The builder of engines for `target`; on "cpu", of those that MLIR compiles itself if `compiled`."""
+    if compiled:
+        from .engine.host.builder import HostBuilder
+
+        return HostBuilder()
     if target == "cpu":
         from .engine.onnxruntime.builder import OnnxRuntimeBuilder
 

@@ -71,7 +71,7 @@ class Engine:
     """
 
     name: str
-    kind: str  # "tensorrt_rtx" | "tensorrt" | "onnxruntime" | "onnx_reference"
+    kind: str  # "tensorrt_rtx" | "tensorrt" | "onnxruntime" | "onnx_reference" | "mlir_host"
     target: str
     blob: bytes | memoryview
     inputs: tuple[Binding, ...]
@@ -96,7 +96,7 @@ class BuildRequest:
 
     `profiles[k][i]` gives the k-th profile's (min, opt, max) of argument i, or None if it is static.
     `progress(phase, done, total)` is called as the build moves; if it returns False the build is
-    cancelled and `Cancelled` raised.
+    cancelled and `Cancelled` raised. `text` is what the user wrote, for carets, where there is such.
     """
 
     name: str
@@ -105,6 +105,7 @@ class BuildRequest:
     target: str
     profiles: tuple[tuple[Shapes | None, ...], ...] = ()
     progress: Callable[[str, int, int], bool] | None = None
+    text: str | None = None
 
 
 class EngineBuilder(Protocol):

@@ -9,12 +9,17 @@ import numpy as np
 from ..dialects.onnx.ort_session import Opened, SessionSettings, open_session
 from .base import Engine
 
-__all__ = ["is_reference", "open_engine"]
+__all__ = ["is_compiled", "is_onnxruntime", "open_engine"]
 
 
-def is_reference(engine: Engine) -> bool:
-    """Whether ONNX's reference evaluator runs the engine: it takes and gives Python objects only."""
-    return engine.kind == "onnx_reference"
+def is_onnxruntime(engine: Engine) -> bool:
+    """Whether ONNX Runtime runs the engine, in memory that can be bound; others take and give arrays only."""
+    return engine.kind == "onnxruntime"
+
+
+def is_compiled(engine: Engine) -> bool:
+    """Whether the engine is native code that MLIR made."""
+    return engine.kind == "mlir_host"
 
 
 def open_engine(
@@ -27,9 +32,13 @@ def open_engine(
 ) -> Opened:
     """The engine's session, with `run(names, feeds)`; see `open_session` for the arguments.
 
-    The reference evaluator has no settings and keeps no profile.
+    What ONNX Runtime does not run has no settings and keeps no profile.
     """
-    if is_reference(engine):
+    if is_compiled(engine):
+        from .host.session import HostSession
+
+        return Opened(HostSession(engine, weights), {})
+    if not is_onnxruntime(engine):
         from .reference.session import ReferenceSession
 
         return Opened(ReferenceSession(engine.blob, weights), {})

@@ -21,7 +21,7 @@ __all__ = ["Part", "Partition", "partition"]
 
 # Settings that `what_if` tries.
 _SIZES = (1, 2, 3, 5, 10, 20, 50)
-_NAMED = {"tensorrt": "engine", "host": "host", "onnx": "host", "": "rest"}
+_NAMED = {"tensorrt": "engine", "host": "host", "kernel": "host", "onnx": "host", "": "rest"}
 _MOST_KINDS = 4
 
 
@@ -207,7 +207,7 @@ class Partition:
         for merge in MERGES:
             for size in _SIZES:
                 other = self.with_settings(min_cluster_size=size, merge=merge)
-                host = sum(part.backend in ("host", "onnx") for part in other.parts)
+                host = sum(part.backend in ("host", "kernel", "onnx") for part in other.parts)
                 outcome = (other.engines, host, other.engine_ops, other.boundary_bytes, other.copied_bytes)
                 rows.setdefault((merge, outcome), (size, merge, *outcome))
         frame = pd.DataFrame(list(rows.values()), columns=_WHAT_IF)

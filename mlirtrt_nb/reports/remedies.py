@@ -79,6 +79,11 @@ _RULES: tuple[tuple[str, str, str], ...] = (
         'pipeline.set("plan-clustering", min_cluster_size=1)',
     ),
     (r"kept by the option keep", "setting", 'take it out of the option keep of "onnx-to-tensorrt"'),
+    (
+        r"it is no op of TensorRT's: MLIR compiles it for the host",
+        "no layer",
+        "nothing if its native code is fast enough; write it in tensorrt or onnx ops to have it in an engine",
+    ),
     (r"the pipeline did not convert it", "setting", 'enable the pass "onnx-to-tensorrt" for it'),
     (r"conditions on data are checked on the host", "setting", "nothing: it only checks which branch is taken"),
     (

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..dialects.onnx.ort_session import SessionSettings
 from ..engine.base import Engine
-from ..engine.host_engine import is_reference, open_engine
+from ..engine.host_engine import is_onnxruntime, open_engine
 from ..errors import TargetError
 from .arena import HostArena
 from .host_steps import Run, StepMaker, Values
@@ -146,7 +146,7 @@ class HostProgram:
                 profiled.call(inputs)
             found = []
             for callee, opened in profiled.sessions.items():
-                if is_reference(self.engines[callee]):
+                if not is_onnxruntime(self.engines[callee]):
                     continue  # it keeps no times
                 path = opened.session.end_profiling()
                 found += read_profile(path, self.engines[callee], skip=1)

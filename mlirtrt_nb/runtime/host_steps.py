@@ -15,7 +15,7 @@ import numpy as np
 from ..dialects.onnx.ort_arrays import array_of, is_numpys, ort_value
 from ..dialects.onnx.ort_session import Opened
 from ..engine.base import Engine
-from ..engine.host_engine import is_reference
+from ..engine.host_engine import is_onnxruntime
 from ..errors import VerificationError
 from ..ir import dtypes
 from .control_flow import branch, repeat
@@ -74,7 +74,7 @@ class StepMaker:
         session = self._opened[step.callee].session
         if not step.outs:
             return self._check(session, step)
-        if is_reference(self._engines[step.callee]):
+        if not is_onnxruntime(self._engines[step.callee]):
             return self._plain_call(session, step)
         if self.is_direct(step):
             return self._direct_call(session, step)
@@ -87,7 +87,7 @@ class StepMaker:
         return (
             step.kind == "call"
             and len(step.outs) > 0
-            and not is_reference(self._engines[step.callee])
+            and is_onnxruntime(self._engines[step.callee])
             and all(is_plain(self._buffers[n]) for n in (*step.ins, *step.outs))
             and all(n not in self.native and n not in self.mixed for n in step.ins)
             and all(self._fixed[n] is None for n in step.outs)

@@ -6,10 +6,10 @@ process on this processor: integer division by zero, and of the least number by 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, func, scf, vector
@@ -49,12 +49,9 @@ class Failure:
     where: str | None = None
     span: SourceSpan | None = None
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
     @staticmethod
-    def from_json(text: str) -> Failure:
-        entry = json.loads(text)
+    def of(entry: Mapping[str, Any]) -> Failure:
+        """The failure that `dataclasses.asdict` made `entry` of."""
         span = entry["span"]
         return Failure(entry["what"], entry["where"], SourceSpan(**span) if span else None)
 

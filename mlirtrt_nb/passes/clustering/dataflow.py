@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from .host_values import is_host_op
 from .values import captured_values, is_constant
 
 __all__ = ["backend_of", "producers_of", "work_of"]
@@ -25,8 +26,11 @@ def producers_of(nodes: Sequence[ir.Operation]) -> list[list[int]]:
 
 def backend_of(operation: ir.Operation) -> str:
     """The backend that takes the op: tensorrt; onnx for what has no TensorRT form; host for a tensorrt op
-    that the builder refused (marked `plan.fallback`); "" for an op that no engine runs."""
+    that the builder refused (marked `plan.fallback`); kernel for an op of an upstream dialect, which MLIR
+    compiles for the host; "" for an op that nothing runs."""
     dialect = operation.name.partition(".")[0]
     if dialect == "tensorrt":
         return "host" if "plan.fallback" in operation.attributes else "tensorrt"
-    return "onnx" if dialect == "onnx" else ""
+    if dialect == "onnx":
+        return "onnx"
+    return "kernel" if is_host_op(operation) else ""

@@ -42,19 +42,25 @@ class PlanClustering(Pass):
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir.dialects import func
 
+        from .host_values import tensors_at_the_border
         from .refused_regions import open_refused
 
         worth = any(target != "cpu" for target in context.targets)
         with program.context:
             for operation in list(program.module.body.operations):
-                if isinstance(operation, func.FuncOp) and not operation.is_external:
+                if (
+                    isinstance(operation, func.FuncOp)
+                    and not operation.is_external
+                    and not _is_helper(operation)
+                ):
+                    tensors_at_the_border(operation)
                     open_refused(operation.regions[0].blocks[0], worth=worth)
                     self._cluster_function(operation.regions[0].blocks[0])
 
     def _cluster_function(self, block: ir.Block) -> None:
         from ...dialects.plan.attributes import BACKENDS
         from .dataflow import backend_of, producers_of, work_of
-        from .values import CONTROL_FLOW, is_constant
+        from .values import CONTROL_FLOW, READ, is_constant
 
         *operations, terminator = [op.operation for op in block.operations]
         nodes = work_of(block)
@@ -82,8 +88,26 @@ class PlanClustering(Pass):
                 for op in members[cluster]:
                     op.move_before(terminator)
         for op in operations:
-            if is_constant(op) and not any(True for result in op.results for _ in result.uses):
+            if is_constant(op) and not _is_read(op):
                 op.erase()
+        for op in reversed([op.operation for op in block.operations]):
+            if READ in op.attributes and not _is_read(op):
+                op.erase()
+
+
+def _is_helper(function: ir.OpView) -> bool:
+    """Whether a function is only called by host code, and compiled with it."""
+    from .host_values import is_host_op
+    from .values import is_constant
+
+    if "sym_visibility" not in function.attributes:
+        return False
+    operations = [op.operation for op in function.regions[0].blocks[0].operations]
+    return all(is_host_op(op) or is_constant(op) for op in operations)
+
+
+def _is_read(operation: ir.Operation) -> bool:
+    return any(True for result in operation.results for _ in result.uses)
 
 
 def _wrap(group: list[ir.Operation], backend: str, terminator: ir.Operation) -> None:
@@ -92,42 +116,70 @@ def _wrap(group: list[ir.Operation], backend: str, terminator: ir.Operation) -> 
 
     from ...dialects.plan import backend as backend_attribute
     from ...ir.builder import create
-    from .values import is_inside, results_used_outside
+    from .host_values import as_tensors, border_type
+    from .values import results_used_outside
 
     outputs = results_used_outside(group)
     cluster = create(
         "plan.cluster",
         [],
         {"target": backend_attribute(backend)},
-        [value.type for value in outputs],
+        [border_type(value.type) for value in outputs],
         loc=group[0].location,
         ip=ir.InsertionPoint(terminator),
     )
-    inside = set(group)
-    for old, new in zip(outputs, cluster.results, strict=True):
+    _read_from(cluster, outputs, set(group), terminator)
+    body = cluster.regions[0].blocks.append()
+    for op in group:
+        body.append(op)
+    with group[0].location, ir.InsertionPoint(body):
+        end = create("plan.yield", [as_tensors(outputs)])
+    _clone_constants([*group, end], body)
+
+
+def _read_from(
+    cluster: ir.Operation, outputs: list[ir.Value], inside: set[ir.Operation], terminator: ir.Operation
+) -> None:
+    """Let what is outside of the cluster read its results instead of `outputs`, numbers from their tensors."""
+    from torch_mlir import ir
+
+    from .host_values import read
+    from .values import is_inside
+
+    for old, result in zip(outputs, cluster.results, strict=True):
+        new: ir.Value = result
+        if old.type != result.type:
+            with cluster.location, ir.InsertionPoint(terminator):
+                new = read(result, old.type)
         for use in list(old.uses):
             if not is_inside(use.owner.operation, inside):
                 use.owner.operation.operands[use.operand_number] = new
-    body = cluster.regions[0].blocks.append()
-    end = create("plan.yield", [outputs], loc=group[0].location, ip=ir.InsertionPoint(body))
-    for op in group:
-        op.move_before(end)
-    _clone_constants(group, end, body)
 
 
-def _clone_constants(group: list[ir.Operation], end: ir.Operation, body: ir.Block) -> None:
+def _clone_constants(operations: list[ir.Operation], body: ir.Block) -> None:
+    """Copy to the start of `body` the constants that `operations` read from outside, and what those read."""
     from torch_mlir import ir
 
     from .values import captured_values, is_constant, replace_operands
 
-    inside = set(group)
-    start = ir.InsertionPoint.at_block_begin(body)
+    inside = set(operations)
     copies: dict[ir.Value, ir.Value] = {}
-    for op in [*group, end]:
+
+    def copy(value: ir.Value) -> ir.Value:
+        owner = value.owner
+        if value in copies or not isinstance(owner, ir.OpView | ir.Operation):
+            return copies.get(value, value)
+        if owner.operation in inside or not is_constant(owner.operation):
+            return value
+        operands = [copy(operand) for operand in owner.operation.operands]
+        made = owner.operation.clone(ir.InsertionPoint(first))
+        for position, operand in enumerate(operands):
+            made.operation.operands[position] = operand
+        copies[value] = made.operation.results[value.result_number]
+        return copies[value]
+
+    first = next(iter(body.operations))
+    for op in operations:
         for value in captured_values(op):
-            owner = value.owner
-            if value in copies or not isinstance(owner, ir.OpView | ir.Operation):
-                continue
-            if owner.operation not in inside and is_constant(owner.operation):
-                copies[value] = owner.operation.clone(start).results[value.result_number]
-    replace_operands(group, copies)
+            copy(value)
+    replace_operands(operations, copies)

@@ -42,7 +42,8 @@ def _outline_function(program: Program, function: ir.OpView) -> None:
 
     counts: Counter[str] = Counter()
     for cluster in _clusters(function.regions[0].blocks[0]):
-        engine = backend_name(cluster.attributes["target"]) == "tensorrt"
+        backend = backend_name(cluster.attributes["target"])
+        engine = backend == "tensorrt"
         kind = "" if engine else "host_"
         name = f"{function.name.value}_{kind}{counts[kind]}"
         counts[kind] += 1
@@ -50,8 +51,8 @@ def _outline_function(program: Program, function: ir.OpView) -> None:
         made = _outline(cluster, home, name, function)
         if not engine:
             made.attributes["sym_visibility"] = ir.StringAttr.get("private")
-            made.attributes["plan.backend"] = ir.StringAttr.get("onnx")
-            if "onnx.opset_import" in function.attributes:
+            made.attributes["plan.backend"] = ir.StringAttr.get("host" if backend == "kernel" else "onnx")
+            if backend != "kernel" and "onnx.opset_import" in function.attributes:
                 made.attributes["onnx.opset_import"] = function.attributes["onnx.opset_import"]
 
 

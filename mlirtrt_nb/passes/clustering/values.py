@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 __all__ = [
     "CONTROL_FLOW",
+    "READ",
     "captured_values",
     "is_constant",
     "is_inside",
@@ -18,12 +19,20 @@ __all__ = [
 
 # What the Plan runs itself, with clusters in its regions.
 CONTROL_FLOW = frozenset({"plan.if", "plan.loop"})
-_CONSTANTS = frozenset({"onnx.constant", "onnx.novalue", "tensorrt.constant", "arith.constant"})
+# Marks the reading of a number from a tensor, which is repeated wherever the number is wanted.
+READ = "plan.read"
+_CONSTANTS = frozenset(
+    {
+        *("onnx.constant", "onnx.novalue", "tensorrt.constant", "arith.constant", "stablehlo.constant"),
+        *("tosa.const", "tosa.const_shape", "index.constant", "complex.constant"),
+        *("torch.constant.int", "torch.constant.float", "torch.constant.bool", "torch.constant.none"),
+    }
+)
 
 
 def is_constant(operation: ir.Operation) -> bool:
-    """Whether the op is a constant: it has no inputs and is copied to wherever it is read."""
-    return operation.name in _CONSTANTS
+    """Whether the op is copied to wherever it is read: a constant, or the reading of a number."""
+    return operation.name in _CONSTANTS or READ in operation.attributes
 
 
 def nested(operation: ir.Operation) -> Iterator[ir.Operation]:

@@ -193,17 +193,18 @@ def test_memory_is_freed_when_a_check_fails() -> None:
 
 def test_memory_that_is_freed_twice() -> None:
     """A second `memref.dealloc` is an error."""
-    text = """func.func @f() {
-      %m = memref.alloc() : memref<4xf32>
+    text = """func.func @f(%n: index) -> f32 {
+      %m = memref.alloc(%n) : memref<?xf32>
       %v = arith.constant 1.0 : f32
-      %c = arith.constant 0 : index
-      memref.store %v, %m[%c] : memref<4xf32>
-      memref.dealloc %m : memref<4xf32>
-      memref.dealloc %m : memref<4xf32>
-      return
+      %c0 = arith.constant 0 : index
+      memref.store %v, %m[%c0] : memref<?xf32>
+      %r = memref.load %m[%c0] : memref<?xf32>
+      memref.dealloc %m : memref<?xf32>
+      memref.dealloc %m : memref<?xf32>
+      return %r : f32
     }"""
     with pytest.raises(InputError, match="deallocated twice"):
-        mt.jit(mt.from_mlir(text))()
+        mt.jit(mt.from_mlir(text))(3)
 
 
 SIGNATURE = """func.func @f(%x: tensor<2x?xf32>, %n: i8, %m: memref<2xf32>) { return }"""
