@@ -1,4 +1,4 @@
-"""What holds of every op of the dialect, checked on its example, so that a new op is checked once it is defined."""
+"""What holds of every op, checked on its example: a new op is checked once it is defined."""
 
 from __future__ import annotations
 
