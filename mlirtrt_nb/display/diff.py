@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ..ir.diff import Row, TextDiff, stretches
-from .lines import Span, cut_middle, highlight_line, word_changes
+from .ir import is_constant
+from .lines import Span, cut_middle, highlight_line, name_spans, word_changes
 from .units import plural
 
 __all__ = ["DIFF_RULES", "DiffLimits", "diff_html"]
@@ -15,7 +17,7 @@ DIFF_RULES = (
     ".mt.mt .mt-diff{overflow:auto}"
     ".mt.mt .mt-diff pre{border-radius:0;overflow:visible;padding:0 8px;display:inline-block;"
     "min-width:100%;box-sizing:border-box}"
-    ".mt.mt .mt-diff pre span{display:block}"
+    ".mt.mt .mt-diff pre span{display:block;margin:0 -8px;padding:0 8px}"
     ".mt.mt .mt-diff .p{background:var(--mt-came);box-shadow:inset 3px 0 var(--mt-good)}"
     ".mt.mt .mt-diff .m{background:var(--mt-went);box-shadow:inset 3px 0 var(--mt-bad)}"
     ".mt.mt .mt-diff details{margin:0;padding:0;border:none;background:var(--mt-head)}"
@@ -23,11 +25,16 @@ DIFF_RULES = (
     ".mt.mt .mt-diff table{width:100%;table-layout:fixed;font:12px/1.45 var(--jp-code-font-family,"
     "var(--vscode-editor-font-family,ui-monospace,Menlo,Consolas,monospace))}"
     ".mt.mt .mt-diff table th,.mt.mt .mt-diff table td{width:50%;white-space:pre-wrap;max-width:none;"
-    "border:none;padding:0 8px;overflow-wrap:anywhere;background:var(--mt-code)}"
+    "border:none;padding:0 8px 0 calc(8px + 4ch);text-indent:-4ch;overflow-wrap:anywhere;"
+    "background:var(--mt-code)}"
     ".mt.mt .mt-diff table thead th{background:var(--mt-head);position:static}"
     ".mt.mt .mt-diff table td.p{background:var(--mt-came)}.mt.mt .mt-diff table td.m{background:var(--mt-went)}"
     ".mt.mt .mt-diff table td.e{background:var(--mt-page)}"
 )
+
+
+# A longer run of constants that went or came is folded.
+_MOST_CONSTANTS = 4
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,8 @@ def diff_html(
 ) -> str:
     """The diff without a frame; one line that says so where nothing changed."""
     if diff.is_empty:
-        return f'<p class="mt-note">= no difference in {plural(len(diff.after), "line")}</p>'
+        lines = plural(len(diff.after), "line")
+        return f'<p class="mt-note" style="padding:0 12px">= no difference in {lines}</p>'
     writer = _Columns(diff, limits, labels) if side_by_side else _Lines(diff, limits)
     return f'<div class="mt-diff">{"".join(writer.parts())}</div>'
 
@@ -70,20 +78,50 @@ class _Writer:
                     yield f'<p class="mt-note">⋯ {plural(len(rest), "more changed line")} not shown</p>'
                 return
             if changed:
-                yield self.changes(rows[: self.room])
-                self.room -= len(rows)
-                if self.room < 0:
-                    yield f'<p class="mt-note">⋯ {plural(-self.room, "more line")} of this change not shown</p>'
+                yield from self._changed(rows)
             else:
-                yield self._fold(rows)
+                yield self._fold(rows, "unchanged line")
 
-    def _fold(self, rows: Sequence[Row]) -> str:
+    def _changed(self, rows: Sequence[Row]) -> Iterator[str]:
+        """A stretch of changes; long runs of constants in it are folded, to show what computes."""
+        for kind, run in self._runs(rows):
+            if kind:
+                yield self._fold(run, f"{kind} constant")
+            elif self.room > 0:
+                yield self.changes(run[: self.room])
+                self.room -= len(run)
+        if self.room < 0:
+            yield f'<p class="mt-note">⋯ {plural(-self.room, "more line")} of this change not shown</p>'
+
+    def _runs(self, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+        """Rows in turns; a run of constants on one side comes with its kind, all else with ""."""
+        other: list[Row] = []
+        for kind, group in groupby(rows, self._constant_kind):
+            run = list(group)
+            if kind and len(run) > _MOST_CONSTANTS:
+                if other:
+                    yield "", other
+                yield kind, run
+                other = []
+            else:
+                other += run
+        if other:
+            yield "", other
+
+    def _constant_kind(self, row: Row) -> str:
+        if row.kind == "removed" and row.before is not None:
+            return "removed" if is_constant(self.diff.before[row.before]) else ""
+        if row.kind == "added" and row.after is not None:
+            return "added" if is_constant(self.diff.after[row.after]) else ""
+        return ""
+
+    def _fold(self, rows: Sequence[Row], noun: str) -> str:
         shown = rows[: self.limits.folded]
         more = len(rows) - len(shown)
-        rest = f'<p class="mt-note">⋯ {plural(more, "more unchanged line")}</p>' if more else ""
+        rest = f'<p class="mt-note">⋯ {plural(more, f"more {noun}")}</p>' if more else ""
         first, last = _number(rows[0]), _number(rows[-1])
         where = f"line {first}" if first == last else f"lines {first} to {last}"
-        title = f"⋯ {plural(len(rows), 'unchanged line')} ({where})"
+        title = f"⋯ {plural(len(rows), noun)} ({where})"
         return f"<details><summary>{title}</summary>{self.changes(shown)}{rest}</details>"
 
     def changes(self, rows: Sequence[Row]) -> str:
@@ -95,7 +133,9 @@ class _Writer:
         new = None if row.after is None else cut_middle(self.diff.after[row.after])
         olds: list[Span] = []
         news: list[Span] = []
-        if old is not None and new is not None and row.kind != "same":
+        if old is not None and new is not None and row.kind == "rewired":
+            olds, news = name_spans(old, row.names), name_spans(new, row.names)
+        elif old is not None and new is not None and row.kind == "changed":
             olds, news = word_changes(old, new)
         return (
             None if old is None else highlight_line(old, olds),

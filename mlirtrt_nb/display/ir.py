@@ -11,9 +11,9 @@ from .palette import TOKEN_ROLES
 from .style import framed
 from .units import plural
 
-__all__ = ["code_html", "cut_lines", "fold_constants", "ir_html", "role_of"]
+__all__ = ["code_html", "cut_lines", "fold_constants", "ir_html", "is_constant", "role_of"]
 
-_CONSTANT = re.compile(r"\s*%[\w$.-]+ = [\w.]+\.[cC]onstant\b")
+_CONSTANT = re.compile(r"\s*%[\w$.-]+ = (?:[\w.]+\.[cC]onstant|onnx\.NoValue)\b")
 _LONGEST = 1000  # characters of one line
 
 
@@ -51,13 +51,18 @@ def cut_lines(code: Code) -> list[str]:
     return shown
 
 
+def is_constant(line: str) -> bool:
+    """Whether a line is an op that gives a constant."""
+    return _CONSTANT.match(line) is not None
+
+
 def fold_constants(text: str, keep: int = 3) -> str:
     """`text` with each long run of constants cut to `keep` and a line that counts the rest: in a model's IR
     hundreds of weights stand before the first op that computes."""
     lines: list[str] = []
     run: list[str] = []
     for line in [*text.split("\n"), None]:
-        if line is not None and _CONSTANT.match(line):
+        if line is not None and is_constant(line):
             run.append(line)
             continue
         if len(run) > keep + 1:

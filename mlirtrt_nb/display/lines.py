@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
-from itertools import pairwise
 
 from .ir import role_of
 
-__all__ = ["LINE_RULES", "Span", "cut_middle", "highlight_line", "word_changes"]
+__all__ = ["LINE_RULES", "Span", "cut_middle", "highlight_line", "name_spans", "word_changes"]
 
 Span = tuple[int, int]  # start and end in characters
 
@@ -73,17 +72,20 @@ def _pieces(line: str) -> tuple[Piece, ...]:
 
 
 def _split_at(pieces: Iterable[Piece], spans: Sequence[Span]) -> list[Piece]:
+    """The pieces, cut where a span starts or ends. Spans are in order and apart from each other."""
     made: list[Piece] = []
-    at = 0
+    at = number = 0
     for role, text, _ in pieces:
-        edges = {0, len(text)}
-        for span in spans:
-            edges |= {edge - at for edge in span if 0 < edge - at < len(text)}
-        ordered = sorted(edges)
-        for start, end in pairwise(ordered):
-            inside = any(first <= at + start and at + end <= last for first, last in spans)
-            made.append((role, text[start:end], inside))
-        at += len(text)
+        start, end = at, at + len(text)
+        while start < end:
+            while number < len(spans) and spans[number][1] <= start:
+                number += 1
+            first, last = spans[number] if number < len(spans) else (end, end)
+            inside = first <= start
+            stop = min(last if inside else first, end)
+            made.append((role, text[start - at : stop - at], inside))
+            start = stop
+        at = end
     return made
 
 
@@ -115,14 +117,23 @@ _WORDS = re.compile(r"%[\w$.-]+|[\w.$-]+|\s+|.")
 
 
 def word_changes(before: str, after: str) -> tuple[list[Span], list[Span]]:
-    """The spans of each line that the other lacks, by words. Nothing where less than half is alike."""
+    """The spans of each line that the other lacks, by words. Nothing where less than half is alike. Value
+    names do not count, since most are only renumbered."""
     from ..ir.diff.alignment import matching_pairs
 
     old, new = _WORDS.findall(before), _WORDS.findall(after)
-    pairs = matching_pairs(old, new)
+    pairs = matching_pairs(*([word[:1] if word[0] == "%" else word for word in words] for words in (old, new)))
     if 2 * len(pairs) < max(len(old), len(new)):
         return [], []
     return _missing(old, {n for n, _ in pairs}), _missing(new, {m for _, m in pairs})
+
+
+def name_spans(line: str, places: Sequence[int]) -> list[Span]:
+    """The spans of the value names at these places along the line."""
+    from ..ir.diff.lines import VALUE
+
+    found = [match.span() for match in VALUE.finditer(line)]
+    return [found[place] for place in places if place < len(found)]
 
 
 def _missing(words: list[str], kept: set[int]) -> list[Span]:

@@ -20,8 +20,11 @@ REGION_RULES = (
     "color:var(--mt-muted)}"
     ".mt.mt .mt-tree details:not(.d):not([open])>summary::before{content:'▸'}"
     ".mt.mt .mt-tree details:not(.d):not([open])>summary::after{content:' … ';color:var(--mt-muted)}"
-    ".mt.mt .mt-tree details.d,.mt.mt .mt-tree details.d>summary,.mt.mt .mt-tree details.d::details-content"
-    "{display:inline}"
+    ".mt.mt .mt-tree details.d,.mt.mt .mt-tree details.d>summary,"
+    ".mt.mt .mt-tree details.d[open]::details-content{display:inline}"
+    ".mt.mt .mt-tree details.d:not([open])::details-content{display:none}"
+    ".mt.mt .mt-tree details.d[open]>summary{font-size:0}"
+    ".mt.mt .mt-tree details.d[open]>summary::before{content:'▾';font-size:12px}"
     ".mt.mt .mt-tree details.d>summary{color:var(--mt-muted);text-decoration:underline dotted}"
 )
 
@@ -78,6 +81,6 @@ def _line(line: str, dictionaries: bool, value: str | None) -> str:
     entries = plural(match.group().count(" = ") or 1, "attribute")
     return (
         f"{highlight_line(line[: match.start()], value=value)}"
-        f"<details class=d><summary>{{{entries}}}</summary> {inner}</details>"
+        f"<details class=d><summary>{{{entries}}}</summary>{inner}</details>"
         f"{highlight_line(cut_middle(line[match.end() :]), value=value)}"
     )

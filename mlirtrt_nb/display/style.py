@@ -7,7 +7,7 @@ from html import escape
 
 from .palette import DARK, LIGHT
 
-__all__ = ["framed", "page"]
+__all__ = ["framed", "page", "sheet"]
 
 # Where each front end says that its theme is dark. The system's own setting counts only where none of
 # them says anything: a dark notebook on a light desktop must stay dark, and the other way round.
@@ -74,13 +74,12 @@ def sheet() -> str:
     )
 
 
-def framed(body: str, *, label: str, bare: bool = False) -> str:
-    """`body` as one output: its style sheet and a labelled group around it."""
+def framed(body: str, *, label: str, bare: bool = False, with_sheet: bool = True) -> str:
+    """`body` as one output: its style sheet and a labelled group around it. Parts of an output that has the
+    sheet already go without."""
     classes = "mt mt-bare" if bare else "mt"
-    return (
-        f'<div class="{classes}" role="group" aria-label="{escape(label, quote=True)}">'
-        f"<style>{sheet()}</style>{body}</div>"
-    )
+    style = f"<style>{sheet()}</style>" if with_sheet else ""
+    return f'<div class="{classes}" role="group" aria-label="{escape(label, quote=True)}">{style}{body}</div>'
 
 
 def page(body: str, *, title: str) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
+from ..worker import isolation_of, prewarm
 from .arguments import Parser
+from .compare import TrtCompareMagics
 from .compile import TrtCompileMagics
 from .completion import Completer
 from .mlir import MlirMagics
+from .passes import TrtPassesMagics
 from .run import TrtRunMagics
 
 __all__ = ["load", "unload"]
 
-_CLASSES = (MlirMagics, TrtCompileMagics, TrtRunMagics)
+_CLASSES = (MlirMagics, TrtCompareMagics, TrtCompileMagics, TrtPassesMagics, TrtRunMagics)
 _KEY = "_mlirtrt_nb"
 
 
@@ -30,6 +34,14 @@ def load(shell: Any) -> None:
     matcher = Completer(shell, parsers).match
     shell.Completer.custom_matchers.append(matcher)
     setattr(shell, _KEY, matcher)
+    _start_worker()
+
+
+def _start_worker() -> None:
+    """In the background, so that the first cell that compiles need not wait for it."""
+    if isolation_of(None) is not None:
+        with suppress(OSError):
+            prewarm()
 
 
 def unload(shell: Any) -> None:

@@ -41,6 +41,10 @@ class Scope:
         except Exception as error:
             raise UsageError(f"{text!r} as {what}: {type(error).__name__}: {error}") from error
 
+    def get(self, name: str) -> Any:
+        """The variable `name`; None if there is none."""
+        return self._local.get(name, self._shell.user_ns.get(name))
+
     def source(self, text: str) -> Any:
         """A variable, or the path of a file that exists."""
         if text not in self._shell.user_ns and text not in self._local and _like_path(text):

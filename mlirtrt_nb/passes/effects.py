@@ -11,6 +11,8 @@ from .base import PassContext, available
 
 __all__ = ["Effect", "effects"]
 
+# Passes of the other phases need what a program does not say: a precision, or the shapes of a target.
+_PHASES = ("input", "tensorrt", "clustering")
 # Of MLIR's registered passes, those of general use.
 _OF_MLIR = ("canonicalize", "cse", "inline", "sccp", "symbol-dce", "loop-invariant-code-motion")
 
@@ -29,9 +31,10 @@ class Effect:
 def effects(
     program: Program, context: PassContext | None = None, names: Iterable[str] | None = None
 ) -> list[Effect]:
-    """The effect of each pass (all of the package's, the user's and MLIR's general ones if `names` is None) on
+    """The effect of each pass (if `names` is None, the package's up to clustering and MLIR's general ones) on
     `program`, which stays as it is. Those that would change it come first."""
-    wanted = [*available(), *_OF_MLIR] if names is None else list(names)
+    usual = [name for name, cls in available().items() if cls.phase in _PHASES]
+    wanted = [*usual, *_OF_MLIR] if names is None else list(names)
     tried = [_effect(program, context, name) for name in wanted]
     return sorted(tried, key=lambda effect: not effect.changed)
 
@@ -40,7 +43,8 @@ def _effect(program: Program, context: PassContext | None, name: str) -> Effect:
     from .pipeline import Pipeline
 
     try:
-        step = Pipeline.parse(name).run(program, context).steps[0]
+        # In this process: the package's passes are tried, a dozen or two, and each takes milliseconds.
+        step = Pipeline.parse(name).run(program, context, isolate=False).steps[0]
     except MlirTrtError as error:
         return Effect(name, False, {}, 0.0, error.what)
     return Effect(name, step.changed, step.op_delta, step.seconds)

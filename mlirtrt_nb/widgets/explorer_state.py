@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..errors import MlirTrtError, OptionError
 from ..passes.base import PassContext
+from ..passes.effects import Effect, effects
 from ..passes.pipeline import Entry, Pipeline
 from ..passes.run import PipelineRun, Step
 from ..passes.snapshot import Snapshot
@@ -87,6 +88,7 @@ class ExplorerState:
         self._undone: list[list[Item]] = []
         self._done: list[list[Item]] = []
         self._runs: list[PipelineRun] = []
+        self._effects: tuple[Snapshot, list[Effect]] | None = None
         self.run = self._run()
         self.selected = self._first_changed()
         self.baseline = self.run if against is None else self._baseline(against)
@@ -246,6 +248,17 @@ class ExplorerState:
         """Run every step anew: for passes that read what is no option of theirs."""
         self._runs = []
         self.run = self._run()
+
+    def compare_with_this(self) -> None:
+        """From now on compare with the pipeline as it is now."""
+        self.baseline = self.run
+
+    def effects(self) -> list[Effect]:
+        """What each usual pass would do to the IR after the selected entry; see `passes.effects`."""
+        after = self.around(self.selected)[1] if self._items else Snapshot.of(self.program)
+        if self._effects is None or self._effects[0] is not after:
+            self._effects = (after, effects(after, self.context))
+        return self._effects[1]
 
     def _baseline(self, pipeline: Pipeline) -> PipelineRun:
         return pipeline.run(self.program, self.context, reuse=self.run)

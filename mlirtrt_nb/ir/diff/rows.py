@@ -22,11 +22,13 @@ class Row:
 
     `same`: equal but for names of values and indentation. `rewired`: the same op, reading another value.
     `changed`: another op or other attributes in the place of the old one. `removed`, `added`: on one side only.
+    `names` are the places of the value names, along the line from 0, that make a rewired line one.
     """
 
     kind: Kind
     before: int | None
     after: int | None
+    names: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def diff_texts(before: str, after: str) -> TextDiff:
         if old_at < n or new_at < m:
             rows += _hunk(old, new, range(old_at, n), range(new_at, m), names)
         if n < len(old):
-            rows.append(Row("same" if names.agree(old[n], new[m]) else "rewired", n, m))
+            other = names.rewired(old[n], new[m])
+            rows.append(Row("rewired", n, m, other) if other else Row("same", n, m))
         old_at, new_at = n + 1, m + 1
     return TextDiff(old, new, rows)
 
@@ -73,21 +76,41 @@ def _lines(text: str) -> list[str]:
 
 
 def _hunk(old: list[str], new: list[str], went: range, came: range, names: Names) -> Iterator[Row]:
-    """Rows of a stretch in which no lines are alike. Ops that give values of the same types are put beside
-    each other, since one has most likely become the other."""
+    """Rows of a stretch in which no lines are alike. An op is put beside the one that it most likely became: of
+    the same name and type, or else of the same type."""
     for n in went:
         names.only_before(old[n])
     for m in came:
         names.only_after(new[m])
     old_at, new_at = went.start, came.start
-    pairs = matching_pairs([_outcome(old[n]) for n in went], [_outcome(new[m]) for m in came])
-    for i, j in [*pairs, (len(went), len(came))]:
-        n, m = went.start + i, came.start + j
+    for n, m in [*_likely(old, new, went, came), (went.stop, came.stop)]:
         yield from (Row("removed", k, None) for k in range(old_at, n))
         yield from (Row("added", None, k) for k in range(new_at, m))
-        if i < len(went):
+        if n < went.stop:
+            names.replaced(old[n], new[m])
             yield Row("changed", n, m)
         old_at, new_at = n + 1, m + 1
+
+
+def _likely(old: list[str], new: list[str], went: range, came: range) -> Iterator[tuple[int, int]]:
+    same_op = matching_pairs([_op(old[n]) for n in went], [_op(new[m]) for m in came])
+    last_i = last_j = 0
+    for i, j in [*same_op, (len(went), len(came))]:
+        before, after = went[last_i:i], came[last_j:j]
+        same_type = matching_pairs([_outcome(old[n]) for n in before], [_outcome(new[m]) for m in after])
+        yield from ((before[k], after[p]) for k, p in same_type)
+        if i < len(went):
+            yield went[i], came[j]
+        last_i, last_j = i + 1, j + 1
+
+
+_OP = re.compile(r"\s*(?:%[^=]* = )?\"?([\w.]+)")
+
+
+def _op(line: str) -> tuple[str, str]:
+    """The name of an op and what it gives."""
+    match = _OP.match(line)
+    return match.group(1) if match else "", _outcome(line)
 
 
 # The last type of a line: a name, with what it holds in brackets, nested once.

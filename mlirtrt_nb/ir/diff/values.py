@@ -33,18 +33,24 @@ class Names:
         for name in _defined(line):
             self._before_of[name] = None
 
-    def agree(self, before: str, after: str) -> bool:
-        """Whether two lines of one key read the same values. What they define is then the same value too."""
+    def replaced(self, before: str, after: str) -> None:
+        """An op that took another's place: what reads the one's results has now the other's."""
+        for old, new in zip(_defined(before), _defined(after), strict=False):
+            self._join(old, new)
+
+    def rewired(self, before: str, after: str) -> tuple[int, ...]:
+        """Which names of two lines of one key stand for different values, counted from 0 along the line. What
+        the lines define is the same value from then on."""
         olds, news = VALUE.findall(before), VALUE.findall(after)
-        if len(olds) != len(news):
-            return before.strip() == after.strip()
         made_before, made_after = _defined(before), _defined(after)
-        uses = zip(olds, news, strict=True)
-        # Every use is looked at, not only up to the first that differs: each may join two names.
-        same = [self._same(old, new) for old, new in uses if new not in made_after]
+        found = [
+            number
+            for number, (old, new) in enumerate(zip(olds, news, strict=False))
+            if new not in made_after and not self._same(old, new)
+        ]
         for old, new in zip(made_before, made_after, strict=False):
             self._join(old, new)
-        return all(same)
+        return tuple(found)
 
     def _same(self, old: str, new: str) -> bool:
         known, known_back = self._after_of.get(old), self._before_of.get(new)

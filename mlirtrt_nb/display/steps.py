@@ -1,0 +1,127 @@
+"""What is shown of a pipeline's steps: one line each, a heading, what fired, and the run as a card."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING
+
+from .card import Card, Note, Section, Table
+from .units import duration, plural
+
+if TYPE_CHECKING:
+    from ..passes.run import PipelineRun, Step
+
+__all__ = [
+    "SIGNS",
+    "delta_table",
+    "delta_text",
+    "error_html",
+    "fired_table",
+    "run_card",
+    "step_facts",
+    "total_delta",
+]
+
+# How a status is shown; the words stand beside the signs wherever there is room.
+SIGNS = {"changed": "●", "same": "·", "off": "○", "failed": "✗", "not run": "–"}
+_MOST_PLACES = 6
+_MOST_ROWS = 40
+
+
+def total_delta(delta: Mapping[str, int]) -> str:
+    """How many ops came and went: "+3 −12"; "" if no count changed."""
+    came = sum(change for change in delta.values() if change > 0)
+    went = -sum(change for change in delta.values() if change < 0)
+    return " ".join([f"+{came}"] * bool(came) + [f"−{went}"] * bool(went))
+
+
+def signed(change: int) -> str:
+    """A change in a count, with a true minus sign."""
+    return f"{change:+d}".replace("-", "−")
+
+
+def delta_text(delta: Mapping[str, int], most: int = 6) -> str:
+    """Ops by name with their change, largest first: "tensorrt.activation −2, plan.cluster +1"."""
+    ordered = sorted(delta.items(), key=lambda item: (-abs(item[1]), item[0]))
+    shown = [f"{name} {signed(change)}" for name, change in ordered[:most]]
+    more = [f"{plural(len(ordered) - most, 'more kind')}"] if len(ordered) > most else []
+    return ", ".join(shown + more)
+
+
+def step_facts(step: Step) -> str:
+    """Time, ops and verifier in one line of text."""
+    assert step.before is not None and step.after is not None
+    ops = f"{plural(step.before.op_counts.total(), 'op')} → {step.after.op_counts.total()}"
+    reused = "; taken over from the run before" if step.reused else ""
+    return f"{duration(step.seconds)}{reused} · {ops} · verified ✓"
+
+
+def delta_table(step: Step) -> Table:
+    """Counts of each op that changed in number, before and after."""
+    assert step.before is not None and step.after is not None
+    rows = [
+        (name, str(step.before.op_counts[name]), str(step.after.op_counts[name]), signed(change))
+        for name, change in sorted(step.op_delta.items(), key=lambda item: (-abs(item[1]), item[0]))
+    ]
+    return Table(
+        ("op", "before", "after", "change"),
+        tuple(rows[:_MOST_ROWS]),
+        (False, True, True, True),
+        more=max(0, len(rows) - _MOST_ROWS),
+    )
+
+
+def fired_table(step: Step) -> Table:
+    """Which rule replaced which ops how often, and the first source nodes or lines that they came from."""
+    counts = Counter((firing.rule or step.name, firing.op) for firing in step.fired)
+    places: dict[tuple[str, str], dict[str, None]] = {}
+    for firing in step.fired:
+        places.setdefault((firing.rule or step.name, firing.op), {}).update(dict.fromkeys(firing.sources))
+    most = counts.most_common(_MOST_ROWS)
+    rows = [(*which, str(times), _places(list(places[which]))) for which, times in most]
+    return Table(
+        ("rule", "op", "times", "where"),
+        tuple(rows),
+        (False, False, True, False),
+        more=max(0, len(counts) - _MOST_ROWS),
+    )
+
+
+def _places(sources: list[str]) -> str:
+    more = [f"… {len(sources) - _MOST_PLACES} more"] if len(sources) > _MOST_PLACES else []
+    return ", ".join(sources[:_MOST_PLACES] + more)
+
+
+def run_card(run: PipelineRun, *, title: str = "", note: Note | None = None) -> Card:
+    """The run: one row a step, with its time, what it changed and how often its rules fired."""
+    changed = sum(step.changed for step in run.steps)
+    steps = plural(len(run.steps), "step")
+    longest = max((step.seconds for step in run.steps), default=0.0)
+    table = Table(
+        ("pass", "status", "ops", "time", "fired"),
+        tuple(
+            (
+                step.name,
+                f"{SIGNS['changed']} changed" if step.changed else f"{SIGNS['same']} same",
+                delta_text(step.op_delta, 3) or "–",
+                duration(step.seconds),
+                str(len(step.fired) or "–"),
+            )
+            for step in run.steps
+        ),
+        (False, False, False, True, True),
+        bars=(3, tuple(step.seconds / longest if longest else None for step in run.steps)),
+    )
+    return Card(
+        title=title or f"Passes on {run.program.name}",
+        subtitle=f"{steps}, {changed} of which changed the IR, in {duration(run.seconds)}",
+        notes=(note,) if note else (),
+        sections=(Section("Steps", table),),
+    )
+
+
+def error_html(text: str) -> str:
+    """An error's own text, with its carets in line."""
+    return f'<pre class="mt-bad" role="alert">✗ {escape(text)}</pre>'

@@ -1,0 +1,76 @@
+"""`%trt_passes`: the pass explorer on a program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import (
+    Magics,
+    line_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+    output_can_be_silenced,
+)
+
+from ..options import parse_shape_options, parse_target_options
+from .arguments import Parser, documented
+from .namespace import Scope, check_name
+
+if TYPE_CHECKING:
+    from ..widgets.explorer import Explorer
+
+__all__ = ["TrtPassesMagics"]
+
+_parser = Parser(
+    "%trt_passes",
+    "Open the pass explorer: switch, move and set passes, and see what each one changed. SOURCE is a variable\n"
+    "(a Program, or anything that mt.load takes) or a file.",
+)
+_parser.add_argument("source", metavar="SOURCE", help="the program to run the passes on")
+_parser.add_argument("--passes", metavar="P", help="a variable or text with the pipeline to start with")
+_parser.add_argument("--against", metavar="P", help="a variable or text with a pipeline to compare with")
+_parser.add_argument("--target", action="append", default=[], metavar="T", help="as for %%trt_compile")
+_parser.add_argument("--shape", action="append", default=[], metavar="S", help="as for %%trt_compile")
+_parser.add_argument("--html", metavar="FILE", help="also write the run as one HTML file")
+_parser.add_argument("--name", metavar="N", help="variable to store the Explorer in")
+
+
+@magics_class
+class TrtPassesMagics(Magics):
+    """The pass explorer."""
+
+    @no_var_expand
+    @output_can_be_silenced
+    @needs_local_scope
+    @line_magic
+    @documented(_parser)
+    def trt_passes(self, line: str, local_ns: dict[str, Any] | None = None) -> Explorer | None:
+        from ..widgets.explorer import explore
+
+        arguments = _parser.parse(line)
+        if arguments is None:
+            return None
+        check_name(arguments.name)
+        scope = Scope(self.shell, local_ns)
+        explorer = explore(
+            scope.source(arguments.source),
+            _pipeline(scope, arguments.passes),
+            against=_pipeline(scope, arguments.against),
+            target=parse_target_options(arguments.target, "cpu"),
+            shapes=parse_shape_options(arguments.shape),
+        )
+        if arguments.html:
+            explorer.to_html(arguments.html)
+        Scope(self.shell).store(arguments.name, explorer)
+        return explorer
+
+
+def _pipeline(scope: Scope, text: str | None) -> Any:
+    """A Pipeline by the name of the user's variable, or the text of one."""
+    from ..passes.pipeline import Pipeline
+
+    if text is None or not text.isidentifier():
+        return text
+    found = scope.get(text)
+    return found if isinstance(found, Pipeline) else text
