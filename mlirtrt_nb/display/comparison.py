@@ -182,5 +182,9 @@ def _conditions(found: Comparison) -> Table:
 
 
 def _sources(found: Comparison) -> Table:
-    rows = tuple((column, text) for column, text in found.sources.items())
-    return Table(("column", "comes from"), rows)
+    """Columns of one source share a row."""
+    columns: dict[str, list[str]] = {}
+    for column, text in found.sources.items():
+        columns.setdefault(text, []).append(column)
+    rows = tuple((", ".join(names), text) for text, names in columns.items())
+    return Table(("columns", "come from"), rows)

@@ -142,8 +142,8 @@ def _sensitivity(found: Sensitivity) -> Card:
     )
     notes = []
     if found.ops:
-        top = sum(shares[:3])
-        notes.append(Note(f"the three costliest make {share(top)} of the noise at the outputs", "warn"))
+        top = plural(min(3, len(shares)), "costliest op")
+        notes.append(Note(f"the {top} make {share(sum(shares[:3]))} of the noise at the outputs", "warn"))
     else:
         notes.append(Note("no op makes an error of its own"))
     return Card(
