@@ -1,4 +1,4 @@
-"""No pass changes what a model computes: each switched off, each of the others put in, held against the default."""
+"""No pass changes what a model computes: each left out, each other put in, held against no pass at all."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from ....ir.builder import Op
 from ....ir.constants import value_of
 from ..conversions.emitter import Emitter
 from ..conversions.node import element
-from .spelling import Rule, again, with_element
+from .spelling import Workaround, again, with_element
 
-__all__ = ["RULES"]
+__all__ = ["WORKAROUNDS"]
 
 # Ops that put elements in other places, and the operands that have the elements.
 _MOVES = {
@@ -91,7 +91,12 @@ def _is_byte(value: ir.Value, weights: MutableMapping[str, np.ndarray]) -> bool:
     return name is not None and not _is_filled(op) and all(_is_byte(v, weights) for v in op.group(name))
 
 
-RULES: tuple[tuple[str, Rule], ...] = (
-    *((mnemonic, _cast_of_bytes) for mnemonic in ("cast", "identity")),
-    *((mnemonic, _moved_bytes) for mnemonic in _MOVES),
+WORKAROUNDS = (
+    Workaround(
+        "cast-of-bytes",
+        ("cast", "identity"),
+        "A cast of ui8 that was made in the engine is one of the i32 behind it.",
+        _cast_of_bytes,
+    ),
+    Workaround("moved-bytes", tuple(_MOVES), "ui8 is moved as i32.", _moved_bytes),
 )

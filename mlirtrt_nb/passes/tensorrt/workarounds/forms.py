@@ -11,9 +11,9 @@ from ....ir.builder import Op
 from ..conversions.emitter import Emitter
 from ..conversions.entries import add
 from ..conversions.node import shape_of
-from .spelling import Rule, again, declared
+from .spelling import Workaround, again, declared
 
-__all__ = ["RULES"]
+__all__ = ["WORKAROUNDS"]
 
 
 def _reduce_over_nothing(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
@@ -75,9 +75,29 @@ def _padding_as_slice(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
     return [declared(emit, made, op.operation.results[0].type)]
 
 
-RULES: tuple[tuple[str, Rule], ...] = (
-    ("reduce", _reduce_over_nothing),
-    ("attention", _decomposed_attention),
-    ("normalization", _scale_per_channel),
-    ("padding", _padding_as_slice),
+WORKAROUNDS = (
+    Workaround(
+        "reduce-over-nothing",
+        ("reduce",),
+        "A reduction over no axes leaves each element as it is.",
+        _reduce_over_nothing,
+    ),
+    Workaround(
+        "decomposed-attention",
+        ("attention",),
+        "Attention is marked decomposable; zeros make the narrower of key and value as wide as the other.",
+        _decomposed_attention,
+    ),
+    Workaround(
+        "scale-per-channel",
+        ("normalization",),
+        "Scale and bias per group, or one for all, are given once per channel.",
+        _scale_per_channel,
+    ),
+    Workaround(
+        "padding-as-slice",
+        ("padding",),
+        "Padding is a slice that begins before the input and ends behind it.",
+        _padding_as_slice,
+    ),
 )

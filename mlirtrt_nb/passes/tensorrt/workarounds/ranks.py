@@ -9,9 +9,9 @@ from torch_mlir import ir
 from ....ir import shapes
 from ....ir.builder import Op
 from ..conversions.emitter import Emitter
-from .spelling import Rule, again, declared
+from .spelling import Workaround, again, declared
 
-__all__ = ["RULES"]
+__all__ = ["WORKAROUNDS"]
 
 
 def _vector_as_row(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
@@ -40,7 +40,14 @@ def _with_unit(kind: ir.Type, place: int) -> ir.Type:
     return shapes.tensor([*shape[:place], 1, *shape[place:]], source.element_type)
 
 
-RULES: tuple[tuple[str, Rule], ...] = (
-    *((mnemonic, _vector_as_row) for mnemonic in ("softmax", "top_k", "argmin", "argmax")),
-    ("lrn", _line_as_image),
+WORKAROUNDS = (
+    Workaround(
+        "vector-as-row",
+        ("softmax", "top_k", "argmin", "argmax"),
+        "A vector is the one row of a matrix.",
+        _vector_as_row,
+    ),
+    Workaround(
+        "line-as-image", ("lrn",), "Channels over one spatial dimension are channels over two.", _line_as_image
+    ),
 )

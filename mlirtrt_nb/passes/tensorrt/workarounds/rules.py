@@ -13,12 +13,11 @@ from ..conversions.emitter import Emitter
 from ..conversions.node import Refused
 from ..matching import is_taken, replace_all
 from . import bytes, forms, ranks, types
-from .spelling import Rule
 
-__all__ = ["can_be_worked_around", "worked_around"]
+__all__ = ["WORKAROUNDS", "can_be_worked_around", "worked_around"]
 
-# In the order in which they are tried. By mnemonic; "" stands for any op.
-_RULES: tuple[tuple[str, Rule], ...] = (*ranks.RULES, *forms.RULES, *bytes.RULES, *types.RULES)
+# In the order in which they are tried.
+WORKAROUNDS = (*ranks.WORKAROUNDS, *forms.WORKAROUNDS, *bytes.WORKAROUNDS, *types.WORKAROUNDS)
 
 
 def worked_around(operation: ir.Operation, weights: MutableMapping[str, np.ndarray]) -> bool:
@@ -42,16 +41,16 @@ def _attempts(
 ) -> Iterator[tuple[str, Sequence[ir.Value], Emitter]]:
     """The rules that help: name, the values for the op's results, and what made them."""
     op = Op.of(operation)
-    for mnemonic, rule in _RULES:
-        if mnemonic not in ("", op.definition.mnemonic):
+    for entry in WORKAROUNDS:
+        if entry.mnemonics and op.definition.mnemonic not in entry.mnemonics:
             continue
         emit = Emitter(weights)
         emit.begin(operation)
         try:
-            values = rule(op, emit)
+            values = entry.rule(op, emit)
         except Refused:
             values = None
         if values is not None and all(is_taken(made) for made in emit.created):
-            yield rule.__name__.strip("_").replace("_", "-"), values, emit
+            yield entry.name, values, emit
         else:
             emit.undo()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from torch_mlir import ir
@@ -11,10 +12,18 @@ from ....ir import shapes
 from ....ir.builder import Op
 from ..conversions.emitter import Emitter
 
-__all__ = ["Rule", "again", "declared", "with_element"]
+__all__ = ["Workaround", "again", "declared", "with_element"]
 
-# The values for the op's results, or None where the rule does not apply.
-Rule = Callable[[Op, Emitter], "Sequence[ir.Value] | None"]
+
+@dataclass(frozen=True)
+class Workaround:
+    """A way round a refusal. `mnemonics` are the ops that it is for, none standing for any; `rule` gives the
+    values for an op's results, or None where it does not apply."""
+
+    name: str
+    mnemonics: tuple[str, ...]
+    summary: str
+    rule: Callable[[Op, Emitter], Sequence[ir.Value] | None]
 
 
 def again(

@@ -12,9 +12,9 @@ from ....ir.builder import Op
 from ....ir.constants import value_of
 from ..conversions.emitter import Emitter
 from ..conversions.node import element
-from .spelling import Rule, again, with_element
+from .spelling import Workaround, again, with_element
 
-__all__ = ["RULES"]
+__all__ = ["WORKAROUNDS"]
 
 # By op and element type, the type to compute in.
 _WIDER = {
@@ -85,8 +85,13 @@ def _small_constant(value: ir.Value, emit: Emitter) -> ir.Value | None:
     return emit.cast(emit.constant(array.astype(np.int32)), element(value))
 
 
-RULES: tuple[tuple[str, Rule], ...] = (
-    *((mnemonic, _through_wider_type) for mnemonic in sorted({name for name, _ in _WIDER})),
-    *((mnemonic, _fill_in_f32) for mnemonic in _FILLS),
-    ("", _small_constants),
+WORKAROUNDS = (
+    Workaround(
+        "through-wider-type",
+        tuple(dict.fromkeys(name for name, _ in _WIDER)),
+        "i8 and bf16 are computed in f32 or i32 where the op does not take them.",
+        _through_wider_type,
+    ),
+    Workaround("fill-in-f32", tuple(_FILLS), "Fills of bf16 and f16 are made in f32 and cast.", _fill_in_f32),
+    Workaround("small-constants", (), "Constants of i8 and ui8 are those of i32, cast.", _small_constants),
 )

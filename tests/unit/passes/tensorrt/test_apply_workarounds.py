@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +13,14 @@ import mlirtrt_nb as mt
 from mlirtrt_nb.errors import EngineBuildError
 from mlirtrt_nb.ir import dtypes
 from mlirtrt_nb.passes.tensorrt.apply_workarounds import ApplyWorkarounds
+from mlirtrt_nb.passes.tensorrt.workarounds import WORKAROUNDS
 
 from .before_after import check_unchanged, function, mnemonics, run
 
 PASS = ApplyWorkarounds.name
 CLUSTERING = "plan-clustering,plan-outline-clusters"
 ONES = "array<i64: 1, 1>"
+DOC = Path(__file__).parents[4] / "docs" / "dialects" / "workarounds.md"
 ATTENTION = "%y = tensorrt.attention {} ins(%q, %k, %v : {}) {} -> {}"
 
 
@@ -276,3 +280,40 @@ def test_results_stay(name: str) -> None:
         np.testing.assert_allclose(
             two.astype(np.float64), one.astype(np.float64), rtol=tolerance, atol=tolerance
         )
+
+
+def test_what_cannot_be_helped_is_marked() -> None:
+    """An op without another spelling says why it stays outside; in a branch, the whole `if` does."""
+    op = "%z = tensorrt.non_zero %x : tensor<2x3xf32> -> tensor<2x?xi32>\n"
+    text = function("%x: tensor<2x3xf32>", op, "%z : tensor<2x?xi32>")
+    assert 'plan.fallback = "the builder implements no non_zero layer"' in run(text, PASS).text()
+    branch = (
+        f"%y = tensorrt.if (%c : tensor<i1>) -> tensor<2x?xi32> {{\n{op}tensorrt.yield %z : tensor<2x?xi32>\n}}"
+        " else {\n%w = tensorrt.constant dense<0> : tensor<2x1xi32>\n%v = tensorrt.cast %w : tensor<2x1xi32> to "
+        "tensor<2x?xi32>\ntensorrt.yield %v : tensor<2x?xi32>\n}"
+    )
+    text = function("%c: tensor<i1>, %x: tensor<2x3xf32>", branch, "%y : tensor<2x?xi32>")
+    plan = mt.compile(mt.from_mlir(text), target="sm89", pipeline=f"{PASS},{CLUSTERING}", cache=False)
+    assert plan.fallbacks.op.tolist() == ["tensorrt.if"]
+
+
+def test_bytes_out_of_range_are_not_taken_for_bytes() -> None:
+    """A cast to ui8 in the middle, of numbers that may lie outside, stays a cast and goes to the host."""
+    body = (
+        "%b = tensorrt.cast %x : tensor<3xi32> to tensor<3xui8>\n"
+        "%y = tensorrt.cast %b : tensor<3xui8> to tensor<3xf32>"
+    )
+    text = function("%x: tensor<3xi32>", body, "%y : tensor<3xf32>")
+    assert mnemonics(run(text, PASS)) == ["cast", "cast"]
+    plan = _plan(text, f"{PASS},", "cpu")
+    assert plan.fallbacks.op.tolist() == ["tensorrt.cast"]
+    np.testing.assert_array_equal(plan.session("cpu")(np.array([3, 300, -1], np.int32)), [3, 44, 255])
+
+
+def test_the_page_lists_the_workarounds() -> None:
+    """docs/dialects/workarounds.md has each with its ops and what it says, and no other."""
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \|$", DOC.read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [
+        (entry.name, ", ".join(f"`{name}`" for name in entry.mnemonics) or "any", entry.summary)
+        for entry in WORKAROUNDS
+    ]
