@@ -123,7 +123,6 @@ class _Call:
         self.worker = worker
         self._what = what
         self.answered = True
-        self.started = False
         self.doing = "the start of the worker"
         self._outcome = Outcome()
         self._limit = isolation.memory_bytes
@@ -132,9 +131,13 @@ class _Call:
         self._take = take
         self._latest: tuple[str, int, int] | None = None
         self._printed = 0
+        self._since: float | None = None  # when the worker took the call
+
+    @property
+    def started(self) -> bool:
+        return self._since is not None
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
-        deadline = None if self._seconds is None else time.monotonic() + self._seconds
         self._send(function, arguments)
         waiter = select.poll()
         waiter.register(self.worker.channel.socket, select.POLLIN)
@@ -150,7 +153,7 @@ class _Call:
             now = time.monotonic()
             if now - checked > _POLL_MS / 1000:
                 checked = now
-                self._check(now, deadline)
+                self._check(now)
 
     def _send(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.answered = False
@@ -189,7 +192,7 @@ class _Call:
         if kind == "doing":
             self.doing = value
         elif kind == "started":
-            self.started, self.doing = True, self._what
+            self._since, self.doing = time.monotonic(), self._what
         elif kind == "did":
             self._outcome.last_output = self.worker.output.section()
             self._note(value, self._outcome.last_output)
@@ -218,16 +221,16 @@ class _Call:
         """Show what Python code printed, and keep it with what native code wrote."""
         self.worker.output.add(text)
         room = _PRINTED_CHARACTERS - self._printed
-        if room <= 0:
+        if room < 0:
             return
         self._printed += len(text)
         shown = text if len(text) <= room else f"{text[:room]}\n… what is printed from here on is left out\n"
-        print(shown, end="", file=sys.stdout if stream == 1 else sys.stderr)
+        print(shown, end="", file=sys.stdout if stream == 1 else sys.stderr, flush=True)
 
-    def _check(self, now: float, deadline: float | None) -> None:
+    def _check(self, now: float) -> None:
         """Ten times a second: is the worker there, within its limits, and still wanted?"""
         self._report()
-        if deadline is not None and now > deadline:
+        if self._seconds is not None and self._since is not None and now - self._since > self._seconds:
             self._stopped(f"took longer than {self._seconds:g} s and was stopped")
         held = self.worker.anonymous_bytes()
         if held > self._limit:
@@ -246,6 +249,8 @@ class _Call:
         output = self.worker.output.rest()
         lines = [line.strip() for line in output.splitlines()]
         said = next((line for line in lines if line.startswith(_TELLING) or ": Assertion `" in line), "")
+        if not self.started and not said:
+            said = next((line for line in reversed(lines) if line), "")  # of a traceback of its start
         self._fail(f"{self.doing} crashed: {ended}" + (f": {said[:300]}" if said else ""), output)
 
     def _fail(self, what: str, output: str | None = None) -> NoReturn:

@@ -50,7 +50,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
         read, write = os.pipe()
-        given = json.dumps([[path for path in sys.path if path], theirs.fileno(), lifeline, mark])
+        given = json.dumps([_surroundings()[0], theirs.fileno(), lifeline, mark])
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _BOOT, given],
