@@ -2,14 +2,17 @@
 
 A TensorRT engine with an input whose shape varies needs (min, opt, max) for it, also where that input is
 another engine's output. ONNX's shape inference works the shapes out, function by function, for each corner
-of the profile; where it cannot, the function is run on zeros and on ones, and the shapes are read off. Where
-those differ they depend on data: no engine can be built for what reads them (`UnknownRange`).
+of the profile; where it cannot, the function is run on zeros and on ones, and the shapes are read off. What
+depends on data has the bounds of `data_dependent`. Where there are none, or they are too large to be of use, no
+engine can be built for what reads the value (`UnknownRange`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +21,7 @@ from ..errors import MlirTrtError, ShapeError
 from ..ir import dtypes
 from ..program import Program
 from .base import BuildRequest, Shapes
+from .data_dependent import DATA_DEPENDENT, bounded
 from .unknown_range import UnknownRange
 
 if TYPE_CHECKING:
@@ -33,10 +37,13 @@ FunctionProfiles = tuple[tuple[Shapes | None, ...], ...]
 Shape = tuple[int, ...]
 
 
-def assign_profiles(program: Program, profiles: Sequence[Mapping[str, Shapes]]) -> dict[str, FunctionProfiles]:
+def assign_profiles(
+    program: Program, profiles: Sequence[Mapping[str, Shapes]], *, outputs: bool = False
+) -> dict[str, FunctionProfiles]:
     """Per function path, the profiles of its arguments; also set on them as `tensorrt.shape_profile`.
 
-    Functions whose arguments are all static are left out. Call with the program's context entered.
+    Functions whose arguments are all static are left out. Results get the attribute too where their range is
+    known; those that nothing but the caller reads only if `outputs`. Call with the program's context entered.
     Raises UnknownRange for a TensorRT function that reads a value whose shape depends on data.
     """
     from torch_mlir import ir
@@ -46,10 +53,12 @@ def assign_profiles(program: Program, profiles: Sequence[Mapping[str, Shapes]]) 
 
     found = dict(functions(program.module))
     main = found["main"]
-    walk = _Walk(found, program.weights, max(1, len(profiles)))
+    walk = _Walk(found, program.weights, max(1, len(profiles)), outputs)
     with ir.Location.unknown():
         for port, value in zip(ports(main.operation)[0], main.regions[0].blocks[0].arguments, strict=True):
-            if not _is_static(value.type):
+            if not _is_tensor(value.type):
+                walk.unknown[value] = "it is no tensor"
+            elif not _is_static(value.type):
                 walk.ranges[value] = [profile[port.name] for profile in profiles]
         for op in main.regions[0].blocks[0].operations:
             walk.visit(op.operation)
@@ -60,8 +69,9 @@ class _Walk:
     """Visits the calls of `@main` in order and keeps the ranges of the values that vary."""
 
     def __init__(
-        self, functions: Mapping[str, ir.OpView], weights: Mapping[str, np.ndarray], count: int
+        self, functions: Mapping[str, ir.OpView], weights: Mapping[str, np.ndarray], count: int, outputs: bool
     ) -> None:
+        self._outputs = outputs
         self._functions = functions
         self._weights = weights
         self._count = count
@@ -165,19 +175,42 @@ class _Walk:
     def _results(
         self, call: ir.Operation, path: str, function: ir.OpView, arguments: list[list[Shapes]]
     ) -> None:
-        """Ranges of the results that vary and that another call reads."""
-        wanted = [n for n, r in enumerate(call.results) if not _is_static(r.type) and _read_by_call(r)]
-        if not wanted:
+        """Ranges of the results that vary: those that another call reads, and of outputs if asked for."""
+        varying = [n for n, result in enumerate(call.results) if not _is_static(result.type)]
+        read = [n for n in varying if _read_by_call(call.results[n])]
+        returned = [n for n in varying if n not in read] if self._outputs else []
+        if not read and not returned:
             return
         try:
             resolver = _Resolver(path, function, self._weights)
-            sides: list[list[list[Shape]]] = [
-                [resolver.shapes([ranges[k][side] for ranges in arguments], wanted) for side in range(3)]
-                for k in range(self._count)
-            ]
+            self._keep(call, read, resolver, arguments, measure=True)
         except MlirTrtError as error:
-            self.unknown.update((call.results[number], error.what) for number in wanted)
+            self.unknown.update((call.results[number], error.what) for number in read)
             return
+        with suppress(MlirTrtError):  # else whoever fills it allocates it
+            self._keep(call, returned, resolver, arguments, measure=False)
+        known = {n: self.ranges[call.results[n]] for n in varying if call.results[n] in self.ranges}
+        if known:
+            _annotate_results(function, len(call.results), known)
+
+    def _keep(
+        self,
+        call: ir.Operation,
+        wanted: list[int],
+        resolver: _Resolver,
+        arguments: list[list[Shapes]],
+        *,
+        measure: bool,
+    ) -> None:
+        if not wanted:
+            return
+        sides: list[list[list[Shape]]] = [
+            [
+                resolver.shapes([ranges[k][side] for ranges in arguments], wanted, side, measure=measure)
+                for side in range(3)
+            ]
+            for k in range(self._count)
+        ]
         for at, number in enumerate(wanted):
             self.ranges[call.results[number]] = [
                 _ordered(low[at], opt[at], high[at]) for low, opt, high in sides
@@ -221,6 +254,12 @@ def _is_static(kind: ir.Type) -> bool:
     return isinstance(kind, ir.RankedTensorType) and kind.has_static_shape
 
 
+def _is_tensor(kind: ir.Type) -> bool:
+    from torch_mlir import ir
+
+    return isinstance(kind, ir.RankedTensorType | ir.UnrankedTensorType)
+
+
 def _is_ranked(kind: ir.Type) -> bool:
     from torch_mlir import ir
 
@@ -235,21 +274,31 @@ def _dims(kind: ir.Type) -> list[int]:
 
 def _annotate(function: ir.OpView, profiles: FunctionProfiles) -> None:
     """Put the ranges on the function's arguments, where both readers and the TensorRT builder find them."""
+    columns = [[profile[n] for profile in profiles] for n in range(len(profiles[0]))]
+    _set_profiles(function, "arg_attrs", columns)
+
+
+def _annotate_results(function: ir.OpView, count: int, known: Mapping[int, list[Shapes]]) -> None:
+    """Put the ranges on the function's results, from which the schedule knows how much memory they take."""
+    _set_profiles(function, "res_attrs", [known.get(n, []) for n in range(count)])
+
+
+def _set_profiles(function: ir.OpView, key: str, columns: Sequence[Sequence[Shapes | None]]) -> None:
+    """`columns[i]` has the ranges of argument or result i, one per profile."""
     from torch_mlir import ir
 
     from ..dialects.tensorrt.profiles import shape_profile
 
-    given = list(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else []
+    given = list(function.attributes[key]) if key in function.attributes else []
     entries = []
-    for n in range(len(profiles[0])):
-        ranges = [profile[n] for profile in profiles]
+    for n, ranges in enumerate(columns):
         known = {entry.name: entry.attr for entry in given[n]} if given else {}
         known.pop("tensorrt.shape_profile", None)
         made = [shape_profile(*sides) for sides in ranges if sides is not None]
         if made:
             known["tensorrt.shape_profile"] = made[0] if len(made) == 1 else ir.ArrayAttr.get(made)
         entries.append(ir.DictAttr.get(known))
-    function.attributes["arg_attrs"] = ir.ArrayAttr.get(entries)
+    function.attributes[key] = ir.ArrayAttr.get(entries)
 
 
 class _Resolver:
@@ -258,25 +307,32 @@ class _Resolver:
     def __init__(self, path: str, function: ir.OpView, weights: Mapping[str, np.ndarray]) -> None:
         from .onnxruntime.emit import export
 
-        data_dependent = _data_dependent(function)
-        if data_dependent:
-            raise ShapeError(f"its shape depends on the data that {data_dependent} reads")
+        self._data_dependent = _data_dependent(function)
         self._path = path
         self._function = function
         self._weights = weights
         self._exported: ExportedModel = export(function.operation, weights)
-        self._known: dict[tuple[Shape, ...], list[Shape | None]] = {}
+        self._known: dict[tuple[int, tuple[Shape, ...]], list[Shape | None]] = {}
 
-    def shapes(self, arguments: Sequence[Shape], wanted: Sequence[int]) -> list[Shape]:
-        key = tuple(arguments)
+    def shapes(
+        self, arguments: Sequence[Shape], wanted: Sequence[int], side: int, *, measure: bool
+    ) -> list[Shape]:
+        """`side` says whether the arguments are at their least (0), usual (1) or largest (2); `measure` whether
+        the function is run where inference does not tell. Raises ShapeError if it is not known then."""
+        key = (side if self._data_dependent else 0, tuple(arguments))
         if key not in self._known:
-            self._known[key] = self._infer(arguments)
+            self._known[key] = self._infer(arguments, side)
         found = self._known[key]
         if any(found[n] is None for n in wanted):
+            if not measure:
+                raise ShapeError(f"shape inference does not know what {self._path} gives")
             found = self._known[key] = self._measure(arguments)
-        return [shape for n in wanted if (shape := found[n]) is not None]
+        shapes = [shape for n in wanted if (shape := found[n]) is not None]
+        if self._data_dependent and any(prod(shape) > _MOST_BOUNDED for shape in shapes):
+            raise ShapeError(f"its shape depends on the data that {self._data_dependent} reads")
+        return shapes
 
-    def _infer(self, arguments: Sequence[Shape]) -> list[Shape | None]:
+    def _infer(self, arguments: Sequence[Shape], side: int) -> list[Shape | None]:
         from onnx import ModelProto
 
         from ..frontends.onnx.safe_inference import infer_shapes
@@ -290,18 +346,27 @@ class _Resolver:
                 dims.dim.add(dim_value=size)
         for info in model.graph.output:
             info.type.tensor_type.ClearField("shape")
-        inferred = infer_shapes(model)
-        return [_static_shape(info) for info in inferred.graph.output]
+        if self._data_dependent:
+            found = bounded(model, side)
+            if found is None:
+                return [None] * len(model.graph.output)
+            model = found
+        inferred = infer_shapes(model).graph
+        # An output that depends on data is now an input.
+        given = {info.name: _static_shape(info) for info in inferred.input}
+        return [_static_shape(info) or given.get(info.name) for info in inferred.output]
 
     def _measure(self, arguments: Sequence[Shape]) -> list[Shape | None]:
         """Run the function on zeros and on ones, and read the shapes off."""
+        if self._data_dependent:  # it would say nothing about them
+            raise ShapeError(f"its shape depends on the data that {self._data_dependent} reads")
         kinds = [dtypes.by_mlir(port.dtype).np for port in self._exported.inputs]
         zeros, ones = (
             [np.full(shape, fill, kind) for shape, kind in zip(arguments, kinds, strict=True)]
             for fill in (0, 1)
         )
         try:
-            found = [[array.shape for array in self._probe.run(arrays)] for arrays in (zeros, ones)]
+            found = [[getattr(a, "shape", None) for a in self._probe.run(arrays)] for arrays in (zeros, ones)]
         except MlirTrtError:
             found = []  # it takes other values than these
         if not found or found[0] != found[1]:
@@ -317,23 +382,13 @@ class _Resolver:
         return OrtEngine(OnnxRuntimeBuilder().build(request), self._weights)
 
 
-# Ops whose result shapes follow from values, not shapes: a run on zeros would say nothing about them.
-_DATA_DEPENDENT = frozenset(
-    f"{dialect}.{name}"
-    for dialect, name in (
-        ("tensorrt", "non_zero"),
-        ("tensorrt", "nms"),
-        ("onnx", "nonzero"),
-        ("onnx", "nonmaxsuppression"),
-        ("onnx", "unique"),
-        ("onnx", "compress"),
-    )
-)
+# Elements of a value whose shape depends on data: memory for more is not set aside for what may never come.
+_MOST_BOUNDED = 1 << 24
 
 
 def _data_dependent(function: ir.OpView) -> str | None:
     names = (op.operation.name for op in function.regions[0].blocks[0].operations)
-    return next((name for name in names if name in _DATA_DEPENDENT), None)
+    return next((name for name in names if name in DATA_DEPENDENT), None)
 
 
 def _static_shape(info: object) -> Shape | None:

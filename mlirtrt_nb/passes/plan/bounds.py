@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Profiles", "UpperBounds"]
 
+_CALLS = ("tensorrt.call_alloc", "func.call")
+
 # The inputs' (min, opt, max) shapes by name, one mapping per optimization profile.
 Profiles = Sequence[Mapping[str, tuple[Sequence[int], Sequence[int], Sequence[int]]]]
 
@@ -43,19 +45,29 @@ class UpperBounds:
             return None  # the engine allocates what varies, at its size in that call
         if value in self._inputs:
             return self._inputs[value]
-        return next((found for use in value.uses if (found := self._of_reader(use))), None)
+        return self._of_giver(value) or next(
+            (found for use in value.uses if (found := self._of_reader(use))), None
+        )
+
+    def _of_giver(self, value: ir.Value) -> tuple[int, ...] | None:
+        """The largest shape in the profiles of the result that the called function gives as the value."""
+        owner = value.owner
+        if not hasattr(owner, "operation") or owner.operation.name not in _CALLS:
+            return None
+        return self._profiled(owner.operation, "res_attrs", value.result_number)  # type: ignore[attr-defined]
 
     def _of_reader(self, use: ir.OpOperand) -> tuple[int, ...] | None:
         """The largest shape in the profiles of the function that reads the value."""
+        owner = use.owner.operation
+        return self._profiled(owner, "arg_attrs", use.operand_number) if owner.name in _CALLS else None
+
+    def _profiled(self, call: ir.Operation, key: str, number: int) -> tuple[int, ...] | None:
         from ...dialects.tensorrt.profiles import ranges_of
         from ...ir.symbols import lookup
 
-        owner = use.owner.operation
-        if owner.name not in ("tensorrt.call_alloc", "func.call"):
+        function = lookup(self._program.module, symbol_path(call.attributes["callee"]))
+        attributes = dictionaries(function, key)
+        if attributes is None or "tensorrt.shape_profile" not in attributes[number]:
             return None
-        function = lookup(self._program.module, symbol_path(owner.attributes["callee"]))
-        attributes = dictionaries(function, "arg_attrs")
-        if attributes is None or "tensorrt.shape_profile" not in attributes[use.operand_number]:
-            return None
-        ranges = ranges_of(attributes[use.operand_number]["tensorrt.shape_profile"])
+        ranges = ranges_of(attributes[number]["tensorrt.shape_profile"])
         return tuple(max(dims) for dims in zip(*(high for _, _, high in ranges), strict=True))

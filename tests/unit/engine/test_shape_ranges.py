@@ -1,4 +1,4 @@
-"""Shapes that depend on data: no engine is built on them, and the Plan says why."""
+"""Shapes that depend on data: engines are built for their bounds; where there are none the Plan says why."""
 
 from __future__ import annotations
 
@@ -23,22 +23,39 @@ def model(nodes, inputs, outputs, constants=None):
     )
 
 
-def test_what_reads_a_shape_made_from_data_goes_to_the_host():
-    """The Relu behind a Compress, whose count is that of the true ones, is not built; the Relu before it is."""
+def behind_compress(count):
+    """Relu, the Compress of its true elements, whose number depends on data, and an Exp behind it."""
     nodes = [
         helper.make_node("Relu", ["x"], ["a"]),
         helper.make_node("Cast", ["a"], ["wanted"], to=TensorProto.BOOL),
         helper.make_node("Compress", ["a", "wanted"], ["b"], axis=0),
         helper.make_node("Exp", ["b"], ["y"], name="after"),
     ]
-    plan = mt.compile(model(nodes, {"x": [6]}, {"y": F32}), target=["cpu", "sm89"], cache=False)
+    return model(nodes, {"x": [count]}, {"y": F32})
+
+
+def test_what_reads_a_shape_made_from_data_is_built_for_its_bounds():
+    """The Exp behind a Compress is in an engine for none up to all of the elements, and the Plan has room."""
+    plan = mt.compile(behind_compress(6), target=["cpu", "sm89"], cache=False)
+    assert plan.fallbacks["op"].tolist() == ["onnx.Compress"]
+    assert plan.engines["target"].tolist().count("sm89") == 2
+    assert "tensorrt.shape_profile = #tensorrt.shape_profile<min = [0], opt = [3], max = [6]>" in plan.text()
+    memory = plan.memory.query("device == 'cuda'").set_index("buffer")
+    assert memory.loc["main_1.device", "bytes"] == memory.loc["main_host_0.device", "bytes"] == 24
+    x = np.array([-1, 2, 0, 3, -4, 5], np.float32)
+    np.testing.assert_allclose(plan.session("cpu")(x), np.exp([2, 3, 5]), rtol=1e-6)
+    assert plan.session("cpu")(-np.abs(x)).shape == (0,)
+
+
+def test_what_reads_a_shape_with_a_bound_too_large_goes_to_the_host(monkeypatch):
+    """No memory is set aside for many elements that may never come: the host runs what reads them."""
+    monkeypatch.setattr("mlirtrt_nb.engine.shape_ranges._MOST_BOUNDED", 5)
+    plan = mt.compile(behind_compress(6), target=["cpu", "sm89"], cache=False, isolate=False)
     rows = plan.fallbacks.set_index("op")
     assert rows.loc["tensorrt.unary", "location"] == "after"
     reason = "its shape depends on the data that onnx.compress reads"
     assert rows.loc["tensorrt.unary", "reason"].endswith(f"whose shape has no known range: {reason}")
-    assert "sm89" in set(plan.engines.target)
-    x = np.array([-1, 2, 0, 3, -4, 5], np.float32)
-    np.testing.assert_allclose(plan.session("cpu")(x), np.exp([2, 3, 5]), rtol=1e-6)
+    assert rows.loc["tensorrt.unary", "remedy"].startswith("compute it before the data-dependent op")
 
 
 def test_a_length_given_as_a_number_is_no_range():
