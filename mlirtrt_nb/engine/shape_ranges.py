@@ -176,7 +176,9 @@ class _Walk:
         self, call: ir.Operation, path: str, function: ir.OpView, arguments: list[list[Shapes]]
     ) -> None:
         """Ranges of the results that vary: those that another call reads, and of outputs if asked for."""
-        varying = [n for n, result in enumerate(call.results) if not _is_static(result.type)]
+        self.unknown.update((r, "it is no tensor") for r in call.results if not _is_tensor(r.type))
+        open_ones = (n for n, r in enumerate(call.results) if not _is_static(r.type))
+        varying = [n for n in open_ones if call.results[n] not in self.unknown]
         read = [n for n in varying if _read_by_call(call.results[n])]
         returned = [n for n in varying if n not in read] if self._outputs else []
         if not read and not returned:
