@@ -1,0 +1,100 @@
+"""Bisection keeps exactly what has to be kept, and goes on where it was stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.errors import Cancelled, OptionError, PrecisionError
+
+from .models import inputs, overflowing
+
+SAMPLES = inputs((4, 8))
+
+
+def kept(precision: mt.Precision) -> set[Any]:
+    """The patterns that a precision keeps."""
+    return {entry.pattern for entry in precision.keep}
+
+
+def test_the_two_ops_that_overflow_are_kept() -> None:
+    """blow gives what f16 does not hold, and shrink reads it; the products may be f16."""
+    found = mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES)
+    assert kept(found) == {"blow", "shrink"}
+    curve = mt.error_curve(overflowing(), found, SAMPLES, threshold=40)
+    assert curve.first_bad is None
+
+
+def test_a_precision_that_is_good_is_returned_as_it_is() -> None:
+    """Nothing is kept where nothing has to be."""
+    given = mt.Precision("fp16", keep=["blow", "shrink"])
+    assert mt.bisect(overflowing(), given, "max_abs_error", 0.1, SAMPLES) == given
+
+
+def test_out_of_reach() -> None:
+    """A threshold above what fp16 inputs of the kept ops allow is an error that says how far it goes."""
+    with pytest.raises(PrecisionError, match="cosine at least 2 is out of reach"):
+        mt.bisect(overflowing(), "fp16", "cosine", 2.0, SAMPLES)
+
+
+def test_a_stopped_search_goes_on(tmp_path: Path) -> None:
+    """The trials of the first attempt are not made again, and the result is the same."""
+    path = tmp_path / "search.json"
+    calls: list[str] = []
+
+    def stop_late(phase: str, done: int, total: int) -> bool:
+        calls.append(phase)
+        return calls.count("bisection") < 3
+
+    with pytest.raises(Cancelled):
+        mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=path, progress=stop_late)
+    before = json.loads(path.read_text(encoding="utf-8"))["trials"]
+    assert len(before) == 2
+    found = mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=path)
+    assert kept(found) == {"blow", "shrink"}
+    assert json.loads(path.read_text(encoding="utf-8"))["trials"][:2] == before
+    trials: list[str] = []
+    again = mt.bisect(
+        overflowing(),
+        "fp16",
+        "snr_db",
+        40,
+        SAMPLES,
+        state=path,
+        progress=lambda *a: trials.append(a[0]) or True,
+    )
+    assert again == found
+    assert trials == []
+
+
+def test_a_state_of_another_search_is_refused(tmp_path: Path) -> None:
+    """Another threshold, another program, or a file that is no state: one short error."""
+    path = tmp_path / "search.json"
+    mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=path)
+    with pytest.raises(PrecisionError, match="another goal"):
+        mt.bisect(overflowing(), "fp16", "snr_db", 41, SAMPLES, state=path)
+    with pytest.raises(PrecisionError, match="another inputs"):
+        mt.bisect(overflowing(), "fp16", "snr_db", 40, inputs((4, 8), 1), state=path)
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(PrecisionError, match="not the state of a bisection"):
+        mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=path)
+
+
+def test_bad_arguments() -> None:
+    """An unknown metric, a threshold that is no number, a program that draws random numbers."""
+    with pytest.raises(OptionError, match="no metric 'psnr'"):
+        mt.bisect(overflowing(), metric="psnr")
+    with pytest.raises(OptionError, match="threshold must be a number"):
+        mt.bisect(overflowing(), threshold="high")  # type: ignore[arg-type]
+    random = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tensorrt.random_uniform {static_low = 0.0 : f64, static_high = 1.0 : f64} -> tensor<4xf32> loc("noise")
+  %1 = tensorrt.element_wise <kSUM>(%x, %0 : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+    with pytest.raises(PrecisionError, match="draws random numbers"):
+        mt.bisect(random)

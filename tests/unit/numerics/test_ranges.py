@@ -1,0 +1,79 @@
+"""Ranges are found before any build, and what they say cures what goes wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.errors import Cancelled, InputError
+from mlirtrt_nb.numerics.ranges import OpRange
+
+from .models import classifier, inputs, overflowing
+from .programs import exponential
+
+
+def test_overflow_is_found_and_its_cure_works() -> None:
+    """blow is named with its largest value; the precision that keeps it is right where fp16 is not."""
+    samples = inputs((4, 8))
+    found = mt.ranges(overflowing(), samples)
+    bad = [finding for finding in found.findings if finding.level == "bad"]
+    assert [finding.source for finding in bad] == ["blow"]
+    assert bad[0].value > 65504
+    assert "divide what comes in by" in bad[0].cure
+    cured = found.precision("fp16").with_keep("shrink")
+    assert [entry.pattern for entry in cured.keep] == ["blow", "shrink"]
+    assert mt.error_curve(overflowing(), cured, samples).overflow is None
+
+
+def test_values_are_those_of_numpy() -> None:
+    """Lowest, highest and the number of values that overflow, for one product and its exponential."""
+    x = np.random.default_rng(2).standard_normal((2, 8)).astype(np.float32) * 8
+    frame = mt.ranges(exponential(), x).df
+    product = x @ np.full((8, 4), 0.3, np.float32)
+    assert frame.loc[0, "low"] == pytest.approx(product.min(), rel=1e-5)
+    assert frame.loc[0, "high"] == pytest.approx(product.max(), rel=1e-5)
+    assert frame.loc[1, "overflow_f16"] == int((np.exp(product) >= 65520).sum())
+
+
+def test_dead_channels_are_listed_once() -> None:
+    """Channel 2 of conv1 is 0; relu1, which passes it on, does not say so again."""
+    found = mt.ranges(classifier(), inputs((1, 3, 12, 12)))
+    dead = [finding for finding in found.findings if "throughout" in finding.problem]
+    assert any(finding.source == "conv1" and "channels 2 of 8" in finding.problem for finding in dead)
+    assert not any(finding.source == "relu1" and "channels 2 of" in finding.problem for finding in dead)
+
+
+def test_subnormal_and_vanishing_values() -> None:
+    """Below 2^-14 f16 loses bits; at or below 2^-25 nothing is left. Zeros count as neither."""
+    entry = OpRange("op", "source", "f32", "source")
+    entry.add(np.array([0, 1, 2.0**-15, 2.0**-25, 2.0**-24, np.inf], np.float32))
+    assert entry.subnormal == pytest.approx(3 / 4)
+    assert entry.vanishing == pytest.approx(1 / 4)
+    assert entry.not_finite == 1
+    np.testing.assert_array_equal(
+        np.array([2.0**-25, 2.0**-24], np.float32).astype(np.float16) == 0, [True, False]
+    )
+
+
+def test_largest_values_that_do_not_overflow() -> None:
+    """65519 rounds to 65504, 65520 to infinity: only the second overflows."""
+    entry = OpRange("op", "source", "f32", "source")
+    entry.add(np.array([65519.0], np.float32))
+    assert entry.overflowing == 0
+    entry.add(np.array([-65520.0], np.float32))
+    assert entry.overflowing == 1
+
+
+def test_shown_and_stopped() -> None:
+    """The card gives the cure and the call that applies it."""
+    found = mt.ranges(overflowing(), inputs((4, 8), 1))
+    for shown in (str(found), found._repr_html_()):
+        assert "blow" in shown
+        assert "keep=" in shown
+        assert "65504" in shown
+    assert found.plot().axes
+    with pytest.raises(Cancelled):
+        mt.ranges(overflowing(), progress=lambda *_: False)
+    with pytest.raises(InputError, match="NaN"):
+        mt.ranges(overflowing(), np.full((4, 8), np.nan, np.float32))

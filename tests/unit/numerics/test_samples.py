@@ -1,0 +1,71 @@
+"""What users give as inputs becomes samples by name, or one short error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.errors import InputError
+from mlirtrt_nb.numerics.samples import SYNTHETIC, samples_of
+
+from .programs import exponential
+
+X = np.ones((2, 8), np.float32)
+
+TWO = """
+func.func @main(%a: tensor<2xf32> {plan.name = "a"}, %b: tensor<?xf32> {plan.name = "b"}) -> tensor<2xf32> {
+  return %a : tensor<2xf32>
+}"""
+
+
+def test_none_makes_seeded_samples() -> None:
+    """The same each time, different from each other, and called synthetic."""
+    one, two = samples_of(exponential()), samples_of(exponential())
+    assert len(one.values) == SYNTHETIC
+    assert one.synthetic
+    assert one.fingerprint == two.fingerprint
+    assert not np.array_equal(one.values[0]["x"], one.values[1]["x"])
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [(X, 1), ({"x": X}, 1), ([X, X], 2), ([{"x": X}], 1), (({"x": X} for _ in range(3)), 3), ([[X]], 1)],
+)
+def test_forms_of_one_input(given: Any, count: int) -> None:
+    """An array, a mapping, a list of either, a generator."""
+    found = samples_of(exponential(), given)
+    assert len(found.values) == count
+    assert all(list(sample) == ["x"] for sample in found.values)
+    assert not found.synthetic
+
+
+def test_two_inputs_and_a_dynamic_one() -> None:
+    """Arrays by position are one sample; shapes of dynamic inputs are those of the arrays."""
+    program = mt.from_mlir(TWO)
+    a, b = np.zeros(2, np.float32), np.zeros(5, np.float32)
+    assert list(samples_of(program, [a, b]).values[0]) == ["a", "b"]
+    assert samples_of(program, [{"a": a, "b": b}, {"a": a, "b": b[:3]}]).values[1]["b"].shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"z": X}, "no input 'z'"),
+        (X[:1], "shape 1x8"),
+        (X.astype(np.float64), "dtype float64"),
+        (np.full_like(X, np.nan), "holds NaN"),
+        ([X, np.full_like(X, np.inf)], "holds infinity"),
+        ([], "no samples"),
+        (3, "is a int"),
+        ("x.npy", "is a str"),
+        ([3], "a sample is a int"),
+    ],
+)
+def test_bad_inputs_are_one_short_error(given: Any, words: str) -> None:
+    """A wrong name, shape or dtype, NaN, infinity, nothing at all."""
+    with pytest.raises(InputError, match=words) as caught:
+        samples_of(exponential(), given)
+    assert len(str(caught.value).splitlines()) <= 3
