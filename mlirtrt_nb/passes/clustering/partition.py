@@ -115,10 +115,11 @@ def _merge(
     independent: bool,
 ) -> None:
     """Join clusters of `backend`: first neighbours, then, if `independent`, any, until none may be joined."""
-    members = sorted({union.find(n) for n, name in enumerate(backends) if name == backend})
+    roots = [union.find(node) for node in range(len(backends))]
+    members = sorted({root for root, name in zip(roots, backends, strict=True) if name == backend})
     if len(members) < 2:
         return
-    graph = Reachability(_condense(union, producers))
+    graph = Reachability(_condense(roots, producers))
     chosen = graph.select(members)
     for adjacent in (True, False)[: 1 + independent]:
         merged = True
@@ -134,16 +135,13 @@ def _merge(
                     merged = True
 
 
-def _condense(union: _UnionFind, producers: Sequence[Iterable[int]]) -> dict[int, set[int]]:
+def _condense(roots: Sequence[int], producers: Sequence[Iterable[int]]) -> dict[int, set[int]]:
     """Cluster -> the clusters that read its results."""
-    graph: dict[int, set[int]] = {}
-    for node, sources in enumerate(producers):
-        here = union.find(node)
-        graph.setdefault(here, set())
+    graph: dict[int, set[int]] = {root: set() for root in roots}
+    for here, sources in zip(roots, producers, strict=True):
         for source in sources:
-            there = union.find(source)
-            if there != here:
-                graph.setdefault(there, set()).add(here)
+            if roots[source] != here:
+                graph[roots[source]].add(here)
     return graph
 
 
