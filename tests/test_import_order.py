@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "mlirtrt_nb"
 ROWS = [
     {"errors"},
     {"ir"},
-    {"files"},
+    {"files", "same_bytes"},
     {"worker"},
     {"activation_ranges"},
     {"precision"},

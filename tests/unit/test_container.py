@@ -65,6 +65,34 @@ def test_every_flipped_byte_is_found(saved: Path) -> None:
             container.read(saved, container.PLAN)
 
 
+def test_equal_bytes_are_written_once(tmp_path: Path) -> None:
+    """A weight under another shape, and a copy of it, take no room of their own; a near copy does."""
+    weight = np.random.default_rng(0).standard_normal((256, 1024)).astype(np.float32)
+    near = weight.copy()
+    near[100, 100] += 1
+    arrays = {
+        "w": weight,
+        "flat": weight.reshape(-1),
+        "bits": weight.view(np.int32),
+        "copy": weight.copy(),
+        "near": near,
+        "empty": weight[:0],
+    }
+    path = tmp_path / "shared.plan"
+    size = container.write(path, container.PLAN, META, {"module": b"x"}, arrays)
+    assert 2 * weight.nbytes < size < 2 * weight.nbytes + 20_000
+    found = container.read(path, container.PLAN).arrays
+    for name, array in arrays.items():
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
+        np.testing.assert_array_equal(found[name], array)
+    assert np.shares_memory(found["w"], found["copy"]) and not np.shares_memory(found["w"], found["near"])
+    data = bytearray(path.read_bytes())
+    data[4096 + 100] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(PlanFileError, match="damaged: section 'w'"):
+        container.read(path, container.PLAN)
+
+
 @pytest.mark.parametrize("keep", [1, 7, 63, 64, 65, 5000, -1])
 def test_truncated(saved: Path, keep: int) -> None:
     """A file cut anywhere says how many bytes it has, or that it is no such file."""
