@@ -1,4 +1,4 @@
-"""Which arrays hold the same bytes, so that a file need hold them once: a weight under two shapes, or a copy."""
+"""Which arrays hold the same bytes, so that a file holds them once: a weight under two shapes, or a copy."""
 
 from __future__ import annotations
 
