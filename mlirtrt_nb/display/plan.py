@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .calibration import synthetic_note
-from .card import Card, Code, Note, Section, table_of
+from .card import Card, Code, Note, Section, Table, table_of
 from .html import card_html
 from .ir import fold_constants
 from .program import specs_text, weights_text
@@ -24,6 +24,10 @@ _FALLBACK_COLUMNS = ("op", "count", "reason", "location", "backend", "remedy")
 _LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_bytes", "sources")
 
 
+_LINES = 40
+_LINE_CHARACTERS = 300
+
+
 def _card(plan: Plan) -> Card:
     facts = [
         ("inputs", specs_text(plan.inputs)),
@@ -33,7 +37,9 @@ def _card(plan: Plan) -> Card:
     ]
     for device, schedule in plan.schedules.items():
         arena = f"{byte_size(schedule.arena_bytes)} arena, {byte_size(schedule.peak_live_bytes)} live at most"
-        facts.append((f"memory on {device}", f"{arena}; {plural(sum(1 for _ in schedule.all_steps()), 'step')} a call"))
+        facts.append(
+            (f"memory on {device}", f"{arena}; {plural(sum(1 for _ in schedule.all_steps()), 'step')} a call")
+        )
     return Card(
         title=plan.name,
         subtitle=f"Plan for {', '.join(plan.targets)}",
@@ -72,8 +78,23 @@ def _sections(plan: Plan) -> tuple[Section, ...]:
     sections.append(Section("Buffers, largest first", table_of(largest, limit=20, bar="bytes"), open=False))
     if len(layers):
         sections.append(Section("Layers", table_of(layers, limit=30, columns=_LAYER_COLUMNS), open=False))
+    written = _written(plan)
+    if written is not None:
+        sections.append(Section("Written by native code and passes", written, open=False))
     sections.append(Section("Plan IR", Code(fold_constants(plan.text())), open=False))
     return tuple(sections)
+
+
+def _written(plan: Plan) -> Table | None:
+    """What was written to standard output and error while the Plan was made, a row per line."""
+    lines = [
+        (step, line)
+        for step, text in plan.metadata.get("output", ())
+        for line in text.splitlines()
+        if line.strip()
+    ]
+    shown = tuple((step, line[:_LINE_CHARACTERS]) for step, line in lines[:_LINES])
+    return Table(("step", "line"), shown, more=len(lines) - len(shown)) if shown else None
 
 
 def _built_layers(plan: Plan) -> pd.DataFrame:

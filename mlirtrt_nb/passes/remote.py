@@ -87,7 +87,7 @@ def run_remotely(
     except PassError as error:
         error.last_good = receiver.last
         raise
-    return receiver.program(outcome.value) if outcome.value is not None else receiver.last.clone()
+    return receiver.program(outcome.value)
 
 
 @contextmanager
@@ -111,6 +111,7 @@ class _Receiver:
         self._rejoiner = Rejoiner(lambda: start.module, start.handles)
         self._weights = start.weights
         self.last: Program = start
+        self._last_ir: _Ir | None = None
         self.steps = 0
 
     def event(self, kind: str, value: Any, outcome: Outcome) -> None:
@@ -118,13 +119,16 @@ class _Receiver:
             return
         seconds, fired, results, ir = value
         if ir is not None:
-            self.last = self._snapshot(ir)
+            self.last, self._last_ir = self._snapshot(ir), ir
         self.steps += 1
         after = self.last if self._keep and isinstance(self.last, Snapshot) else None
         self._take(RemoteStep(seconds, fired, results, after, outcome.last_output))
 
-    def program(self, ir: _Ir) -> Program:
-        """The program that came out."""
+    def program(self, ir: _Ir | None) -> Program:
+        """The program that came out: `ir`, or as the last step left it."""
+        ir = ir or self._last_ir
+        if ir is None:
+            return self._start.clone()
         return Program.deferred(self._reader(ir), self._merged(ir), **self._names())
 
     def _snapshot(self, ir: _Ir) -> Snapshot:

@@ -32,7 +32,7 @@ def write_reproducer(
 ) -> str | None:
     """Write the file and name it in the error's hint. None if there is nowhere to write to.
 
-    `command` is what follows the file's name; by default `opt` with the passes.
+    `command` is a command of `python -m mlirtrt_nb` with FILE for the file; by default `opt` with the passes.
     """
     from .pipeline import Entry
 
@@ -41,8 +41,8 @@ def write_reproducer(
     try:
         descriptor, path = tempfile.mkstemp(".mlir", f"mlirtrt_nb-{slug}-")
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            line = command or f"opt {{}} --passes {quote(text)}{_context_options(context)}"
-            run = f"python -m mlirtrt_nb {line.format(quote(path))}"
+            line = command or f"opt FILE --passes {quote(text)}{_context_options(context)}"
+            run = f"python -m mlirtrt_nb {line.replace('FILE', quote(path), 1)}"
             own = [pass_ for pass_ in passes if is_own(pass_)]
             head = [error.what, f"run: {run}", *_own_sources(own)]
             body, note = _body(program)
@@ -59,7 +59,7 @@ def compile_command(passes: Sequence[Pass], context: PassContext) -> str:
     from .pipeline import Entry
 
     text = ",".join(str(Entry(pass_)) for pass_ in passes)
-    return f"compile {{}} --no-cache --passes {quote(text)}{_context_options(context)}"
+    return f"compile FILE --no-cache --passes {quote(text)}{_context_options(context)}"
 
 
 def _context_options(context: PassContext) -> str:

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 from ..errors import Cancelled, MlirTrtError, SourceSpan, WorkerCrashed, span_of_line
 from . import pool
+from .output import BoundedText
 from .process import Worker
 from .settings import Isolation
 
@@ -131,6 +132,7 @@ class _Call:
         self._take = take
         self._latest: tuple[str, int, int] | None = None
         self._printed = 0
+        self._spoken = BoundedText()
         self._since: float | None = None  # when the worker took the call
 
     @property
@@ -186,7 +188,7 @@ class _Call:
 
     def _finish(self) -> None:
         self.answered = True
-        self._note(self.doing, self.worker.output.rest())
+        self._note(self.doing, self._written(self.worker.output.rest()))
 
     def _event(self, kind: str, value: Any) -> None:
         if kind == "doing":
@@ -194,7 +196,7 @@ class _Call:
         elif kind == "started":
             self._since, self.doing = time.monotonic(), self._what
         elif kind == "did":
-            self._outcome.last_output = self.worker.output.section()
+            self._outcome.last_output = self._written(self.worker.output.section())
             self._note(value, self._outcome.last_output)
         elif kind == "progress":
             self._latest = value
@@ -213,13 +215,18 @@ class _Call:
         if text:
             self._outcome.outputs.append((step, text))
 
+    def _written(self, native: str) -> str:
+        """What native code wrote in a step, and what Python code printed."""
+        spoken, self._spoken = str(self._spoken), BoundedText()
+        return native + spoken
+
     def _report(self) -> None:
         if self._progress is not None and self._latest is not None and self._progress(*self._latest) is False:
             raise Cancelled(f"{self.doing} was cancelled")
 
     def _print(self, stream: int, text: str) -> None:
-        """Show what Python code printed, and keep it with what native code wrote."""
-        self.worker.output.add(text)
+        """Show what Python code printed, and keep it for the step that it is in."""
+        self._spoken.add(text.encode(errors="replace"))
         room = _PRINTED_CHARACTERS - self._printed
         if room < 0:
             return
@@ -246,7 +253,7 @@ class _Call:
 
     def _crashed(self) -> NoReturn:
         ended = self.worker.how_it_ended()
-        output = self.worker.output.rest()
+        output = self._written(self.worker.output.rest())
         lines = [line.strip() for line in output.splitlines()]
         said = next((line for line in lines if line.startswith(_TELLING) or ": Assertion `" in line), "")
         if not self.started and not said:
@@ -254,7 +261,7 @@ class _Call:
         self._fail(f"{self.doing} crashed: {ended}" + (f": {said[:300]}" if said else ""), output)
 
     def _fail(self, what: str, output: str | None = None) -> NoReturn:
-        text = self.worker.output.rest() if output is None else output
+        text = self._written(self.worker.output.rest()) if output is None else output
         self._note(self.doing, text)
         hint = "the worker starts anew by itself; nothing in this process is lost"
         error = WorkerCrashed(what, hint=hint, span=_place_of_crash(text))

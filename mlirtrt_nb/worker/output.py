@@ -63,12 +63,6 @@ class OutputReader:
             if len(data) < _CHUNK:
                 return
 
-    def add(self, text: str) -> None:
-        """Put text that came another way behind what has been read."""
-        self.drain()
-        self._section.add(bytes(self._pending) + text.encode(errors="replace"))
-        self._pending.clear()
-
     def section(self) -> str:
         """The output up to the next mark, which has been written already."""
         self.drain()

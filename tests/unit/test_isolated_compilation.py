@@ -1,0 +1,140 @@
+"""Compiling in the worker: the same Plan as here, and crashes as errors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.files import map_file
+from mlirtrt_nb.isolated_compilation import compile_isolated
+from mlirtrt_nb.passes.base import PassContext
+from mlirtrt_nb.worker import inside
+
+TEXT = """
+func.func @main(%x: tensor<4x64xf32> {plan.name = "x"}) -> tensor<4x64xf32> {
+  %w = tensorrt.constant dense_resource<__elided__> : tensor<64x64xf32>
+  %y = tensorrt.matrix_multiply {op0 = #tensorrt.matrix_operation<kNONE>,
+                                  op1 = #tensorrt.matrix_operation<kNONE>}
+      ins(%x, %w : tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  return %y : tensor<4x64xf32>
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> mt.Program:
+    """A matrix product whose weight lies in a mapped file."""
+    made = mt.from_mlir(TEXT)
+    (name,) = made.weights
+    path = tmp_path / "w.bin"
+    np.arange(64 * 64, dtype=np.float32).tofile(path)
+    made.weights[name] = np.frombuffer(map_file(path), np.float32).reshape(64, 64)
+    return made
+
+
+def test_the_plan_is_the_same(program: mt.Program) -> None:
+    """Text, engines, weights and results; the weights stay in this process's own map of the file."""
+    there = mt.compile(program, ["cpu", "sm89"], cache=False, isolate=True)
+    here = mt.compile(program, ["cpu", "sm89"], cache=False, isolate=False)
+    assert there.text() == here.text()
+    assert [(e.name, e.target, e.kind) for e in there.engine_values] == [
+        (e.name, e.target, e.kind) for e in here.engine_values
+    ]
+    assert there.module.context is program.context
+    (name,) = program.weights
+    assert np.shares_memory(there.weights[name], program.weights[name])
+    x = np.ones((4, 64), np.float32)
+    np.testing.assert_array_equal(there.session("cpu")(x), here.session("cpu")(x))
+
+
+def test_a_plan_goes_to_a_file_and_back(program: mt.Program, tmp_path: Path) -> None:
+    """The engines and IR that the worker made are written and read like any others."""
+    plan = mt.compile(program, "sm89", cache=False)
+    plan.save(tmp_path / "a.plan")
+    loaded = mt.Plan.load(tmp_path / "a.plan")
+    assert loaded.text() == plan.text()
+    assert [bytes(e.blob) for e in loaded.engine_values] == [bytes(e.blob) for e in plan.engine_values]
+
+
+def test_progress_comes_from_there(program: mt.Program) -> None:
+    """Phases of the builder arrive, and False cancels within the build."""
+    phases = []
+
+    def progress(phase: str, done: int, total: int) -> bool:
+        phases.append(phase)
+        return "sm89" not in phase
+
+    with pytest.raises(mt.Cancelled):
+        mt.compile(program, "sm89", cache=False, progress=progress)
+    assert phases[0] == "passes" and "sm89" in phases[-1]
+
+
+def test_errors_of_options_are_raised_here(program: mt.Program) -> None:
+    """What is wrong with the call itself is found before anything is sent."""
+    with pytest.raises(mt.OptionError, match="isolate= is a str"):
+        mt.compile(program, isolate="no")  # type: ignore[arg-type]
+    with pytest.raises(mt.TargetError):
+        mt.compile(program, "sm1")
+
+
+def test_a_pass_that_crashes(program: mt.Program) -> None:
+    """The error names it, and its file holds the passes up to it."""
+
+    @mt.module_pass("gives-up")
+    def gives_up(program: mt.Program) -> None:
+        os.abort()
+
+    pipeline = mt.Pipeline.default().insert(gives_up, after="cse")
+    with pytest.raises(mt.WorkerCrashed, match="pass gives-up crashed: abort") as caught:
+        mt.compile(program, pipeline=pipeline)
+    assert caught.value.reproducer is not None
+    text = Path(caught.value.reproducer).read_text()
+    assert "cse,gives-up --target" in text.replace("'", "") and "plan-clustering" not in text
+    Path(caught.value.reproducer).unlink()
+
+
+def test_an_engine_that_crashes(program: mt.Program) -> None:
+    """The error names engine and target, and its file compiles the program for the same target."""
+
+    def work(*_: Any) -> None:
+        with inside.doing("engine 'main_0' for sm89"):
+            os.abort()
+
+    context = PassContext(("sm89",), ({"x": ((4, 64),) * 3},))
+    steps = mt.Pipeline.parse("cse")
+    with pytest.raises(mt.WorkerCrashed, match="engine 'main_0' for sm89 crashed: abort") as caught:
+        compile_isolated(work, program, steps, context, False, {}, None, mt.Isolation())  # type: ignore[arg-type]
+    assert caught.value.reproducer is not None
+    path = Path(caught.value.reproducer)
+    assert f"python -m mlirtrt_nb compile {path} --no-cache --passes cse --target sm89" in path.read_text()
+    path.unlink()
+
+
+def test_native_output_is_kept_with_the_plan(program: mt.Program, tmp_path: Path) -> None:
+    """By step, in the metadata, on the card, and through a file."""
+
+    @mt.module_pass("loud")
+    def loud(program: mt.Program) -> None:
+        os.write(2, b"a native warning\n")
+
+    plan = mt.compile(program, pipeline=mt.Pipeline.default().insert(loud, after="cse"))
+    assert plan.metadata["output"] == [["pass loud", "a native warning\n"]]
+    assert "a native warning" in str(plan) and "a native warning" in plan._repr_html_()
+    plan.save(tmp_path / "a.plan")
+    assert mt.Plan.load(tmp_path / "a.plan").metadata["output"] == [["pass loud", "a native warning\n"]]
+
+
+def test_engines_are_found_in_the_cache(
+    program: mt.Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The worker uses the cache that this process's environment names."""
+    monkeypatch.setenv("MLIRTRT_NB_CACHE", str(tmp_path / "engines"))
+    first = mt.compile(program, "sm89")
+    assert len(list((tmp_path / "engines").glob("*.engine"))) == 1
+    second = mt.compile(program, "sm89")
+    assert bytes(second.engine_values[0].blob) == bytes(first.engine_values[0].blob)
