@@ -83,7 +83,12 @@ def _report(request: BuildRequest, phase: str, done: int) -> None:
 
 
 def binding_of(port: Port) -> Binding:
-    """A port as a Binding; a sequence, an optional or a map has its type for a dtype."""
+    """A port as a Binding. A sequence, an optional or a map has its type for a dtype; neither these nor a
+    tensor of unknown rank have a shape."""
+    from torch_mlir import ir
+
+    if isinstance(port.type, ir.UnrankedTensorType):
+        return Binding(port.name, (), str(port.type.element_type))
     try:
         return Binding(port.name, port.shape, port.dtype)
     except (TypeError, ValueError):
