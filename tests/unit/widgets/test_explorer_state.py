@@ -84,6 +84,17 @@ def test_an_error_stands_at_its_step_and_the_last_good_ir_stays() -> None:
     assert made.error is None and len(made.run.steps) == 4
 
 
+def test_edits_in_the_worker_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As users have it: what a worker sent back is taken over like what ran here."""
+    monkeypatch.setenv("MLIRTRT_NB_ISOLATE", "1")
+    made = state()
+    made.toggle(made.items[-1].key)
+    assert all(step.reused for step in made.run.steps)
+    made.toggle(made.find("cse"))
+    assert not any(step.reused for step in made.run.steps)
+    assert made.run.program.text() == made.pipeline.run(made.program, isolate=False).program.text()
+
+
 def test_options_are_set_typed() -> None:
     """Text is read as the option's type; what the option does not take is an error and changes nothing."""
     made = state()
@@ -261,4 +272,4 @@ class Edits(RuleBasedStateMachine):
 
 
 TestEdits = Edits.TestCase
-TestEdits.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+TestEdits.settings = settings(max_examples=12, stateful_step_count=10, deadline=None)
