@@ -45,6 +45,10 @@ class OpErrors:
     own: Errors = field(default_factory=Errors)
     largest: float = 0.0
 
+    def __str__(self) -> str:
+        """ "tensorrt.convolution 'conv1': 12.3 dB, of its own 40.1 dB"."""
+        return f"{self.op} '{self.source}': {self.reached.snr_db:.1f} dB, of its own {self.own.snr_db:.1f} dB"
+
 
 @dataclass
 class ErrorCurve:
