@@ -1,0 +1,1 @@
+"""Damaged models: each is a real model with one seeded change that its structure knows of."""
