@@ -17,21 +17,6 @@ from .common import TENSOR, check_rank, example, front_axis
 
 __all__ = ["OPS"]
 
-# TensorRT runs none of these inside a branch or loop.
-_NOT_IN_BODIES = frozenset(
-    f"tensorrt.{name}"
-    for name in (
-        "padding",
-        "deconvolution",
-        "parametric_relu",
-        "pooling",
-        "ragged_softmax",
-        "resize_nearest",
-        "resize_linear",
-        "resize_cubic",
-    )
-)
-
 
 def _block(op: Op, number: int, terminator: str) -> tuple[list[ir.Type], list[ir.Type]]:
     """A region's argument types, and the types of what its terminator gives on (a condition's flag left "
@@ -45,13 +30,6 @@ def _block(op: Op, number: int, terminator: str) -> tuple[list[ir.Type], list[ir
     last = block.operations[len(block.operations) - 1].operation
     if last.name != terminator:
         reject(op, f"{definition.name} ends in {last.name}; it must end in {terminator}")
-    for inner in block.operations:
-        if inner.operation.name in _NOT_IN_BODIES:
-            reject(
-                op,
-                f"{inner.operation.name} cannot stand in {definition.name}: TensorRT has it in no branch or "
-                f"loop",
-            )
     group = "args" if terminator == "tensorrt.condition" else "results"
     return [a.type for a in block.arguments], [v.type for v in Op.of(last).group(group)]
 

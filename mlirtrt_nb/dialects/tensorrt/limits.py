@@ -256,7 +256,23 @@ def _lrn(op: Op) -> str | None:
     return _least_rank(4)(op)
 
 
+def _in_body(op: Op) -> bool:
+    """Whether the op stands in a branch or a loop."""
+    parent = op.operation.parent
+    return parent is not None and parent.operation.name.startswith("tensorrt.")
+
+
+def _kv_cache_update(op: Op) -> str | None:
+    owner = op.group("cache")[0].owner
+    outside = isinstance(owner, ir.Block) or not owner.name.startswith("tensorrt.")
+    if _in_body(op) or not (outside or "plan.fallback" in owner.attributes):
+        return "a cache that is computed in the engine; it must be an input"
+    return None
+
+
 def _attention(op: Op) -> str | None:
+    if _in_body(op):
+        return "attention in a branch or a loop"
     query, key, value = op.type("query"), op.type("key"), op.type("value")
     if not shapes.compatible(key.shape[-1:], value.shape[-1:]):
         return f"key {key} and value {value}; their last dimensions must be equal"
@@ -293,5 +309,6 @@ _CHECKS: dict[str, Callable[[Op], str | None]] = {
     "deconvolution": _windowed,
     "lrn": _lrn,
     "attention": _attention,
+    "kv_cache_update": _kv_cache_update,
     "normalization": _normalization,
 }

@@ -24,25 +24,6 @@ def _reduce_over_nothing(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
     return [value if value.type == kind else emit.op("cast", [value], {}, kind)]
 
 
-def _decomposed_attention(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
-    """Attention that the builder may decompose. Zeros are put behind the narrower of key and value: they change
-    no product, and what they add to the result is cut off."""
-    widths = [op.type(name).shape[-1] for name in ("key", "value")]
-    if shapes.DYNAMIC in widths:
-        return None
-    kind, width = ir.RankedTensorType(op.operation.results[0].type), max(widths)
-    operands = {name: _last(emit, op.group(name)[0], width) for name in ("query", "key", "value")}
-    whole = shapes.tensor([*kind.shape[:-1], width], kind.element_type)
-    (result,) = again(op, emit, operands, {"decomposable": True}, [whole])
-    return [declared(emit, _last(emit, result, widths[1]), kind)]
-
-
-def _last(emit: Emitter, value: ir.Value, width: int) -> ir.Value:
-    """The last dimension filled up with zeros, or cut, to be `width` long."""
-    *outer, last = emit.sizes(value)
-    return value if last == width else emit.slice(value, [0] * (len(outer) + 1), [*outer, width], mode="kFILL")
-
-
 def _scale_per_channel(op: Op, emit: Emitter) -> Sequence[ir.Value] | None:
     """Scale and bias per group, or one for all, are given once per channel."""
     channels = shape_of(op.group("input")[0])[1]
@@ -81,12 +62,6 @@ WORKAROUNDS = (
         ("reduce",),
         "A reduction over no axes leaves each element as it is.",
         _reduce_over_nothing,
-    ),
-    Workaround(
-        "decomposed-attention",
-        ("attention",),
-        "Attention is marked decomposable; zeros make the narrower of key and value as wide as the other.",
-        _decomposed_attention,
     ),
     Workaround(
         "scale-per-channel",

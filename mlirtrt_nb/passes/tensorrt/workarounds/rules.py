@@ -12,12 +12,18 @@ from ....ir.builder import Op
 from ..conversions.emitter import Emitter
 from ..conversions.node import Refused
 from ..matching import is_taken, replace_all
-from . import bytes, forms, ranks, types
+from . import attention, bytes, forms, ranks, types
 
 __all__ = ["WORKAROUNDS", "can_be_worked_around", "worked_around"]
 
 # In the order in which they are tried.
-WORKAROUNDS = (*ranks.WORKAROUNDS, *forms.WORKAROUNDS, *bytes.WORKAROUNDS, *types.WORKAROUNDS)
+WORKAROUNDS = (
+    *ranks.WORKAROUNDS,
+    *forms.WORKAROUNDS,
+    *attention.WORKAROUNDS,
+    *bytes.WORKAROUNDS,
+    *types.WORKAROUNDS,
+)
 
 
 def worked_around(operation: ir.Operation, weights: MutableMapping[str, np.ndarray]) -> bool:

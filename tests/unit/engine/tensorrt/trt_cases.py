@@ -93,6 +93,11 @@ def function_of(cases: Sequence[Case]) -> func.FuncOp:
     return function
 
 
+def operation_in(case: Case, arguments: Sequence[ir.Value]) -> ir.Operation:
+    """The case's op at the insertion point, of these values for its operands that are not constant."""
+    return _op(case, iter(arguments))
+
+
 def _op(case: Case, arguments: Iterator[ir.Value]) -> ir.Operation:
     def value(operand: str | None) -> ir.Value | None:
         if operand is None:
