@@ -54,11 +54,13 @@ _EXPORTS = {
     "jit": "native",
     "load": "frontends.load",
     "module_pass": "passes.user",
+    "pdl_pass": "passes.pdl_pass",
     "partition": "reports.partition",
     "partition_view": "widgets.partition_view",
     "ranges": "numerics.ranges",
     "rewrite": "passes.user",
     "run": "native",
+    "transform_pass": "passes.transform_pass",
     "sensitivity": "numerics.sensitivity",
 }
 _PACKAGES = ("errors", "passes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, needs_local_scope, no_var_expand
@@ -12,11 +12,20 @@ from ..program import Program
 from .arguments import Parser, documented
 from .namespace import Scope, check_name
 
+if TYPE_CHECKING:
+    from ..passes.script import ScriptPass
+
 __all__ = ["MlirMagics"]
 
 _parser = Parser("%%mlir", "Parse and verify the MLIR in the cell, show it, and return it as a Program.")
 _parser.add_argument("name", nargs="?", metavar="NAME", help="variable to store the Program in")
 _parser.add_argument("--passes", metavar="P", help="a pipeline to run on it, as text: canonicalize,cse")
+_parser.add_argument(
+    "--pass",
+    dest="defines",
+    metavar="NAME",
+    help="make a pass of the PDL patterns or the transform script in the cell, and return that",
+)
 _parser.add_argument("--run", metavar="FUNC", help="run this function on the host, and return its results")
 _parser.add_argument(
     "-i",
@@ -53,6 +62,10 @@ class MlirMagics(Magics):
         check_name(arguments.name)
         _check_options(arguments)
         scope = Scope(self.shell, local_ns)
+        if arguments.defines is not None:
+            made = _pass_of_cell(cell, arguments.defines)
+            scope.store(arguments.name or _variable(arguments.defines), made)
+            return None if arguments.quiet else made
         inputs = [scope.find(text, "an input") for text in arguments.input]
         program = program_of_cell(cell, arguments.name)
         if arguments.passes is not None:
@@ -68,6 +81,11 @@ def _check_options(arguments: Namespace) -> None:
     """Refuse what makes no sense together, before anything is done."""
     for name in arguments.output:
         check_name(name)
+    if arguments.defines is not None:
+        if arguments.run or arguments.passes or arguments.generic or arguments.input or arguments.output:
+            _parser.error("--pass goes with NAME and --quiet alone")
+        check_name(arguments.name or _variable(arguments.defines))
+        return
     if arguments.run is None:
         if arguments.input or arguments.output:
             _parser.error("-i and -o need --run FUNC")
@@ -77,6 +95,22 @@ def _check_options(arguments: Namespace) -> None:
         _parser.error("--generic shows the program, and --run its results: use one of them")
     elif arguments.quiet and not arguments.output:
         _parser.error("--quiet needs -o VAR for the results")
+
+
+def _variable(pass_name: str) -> str:
+    """The variable of a pass, where none is named: `drop-relu` is `drop_relu`."""
+    return pass_name.replace("-", "_")
+
+
+def _pass_of_cell(cell: str, name: str) -> ScriptPass:
+    """The pass that the cell's text describes: a transform script, or else PDL patterns."""
+    from ..passes.pdl_pass import pdl_pass
+    from ..passes.transform_pass import transform_pass
+
+    if not cell.strip():
+        raise UsageError("%%mlir: the cell is empty; write pdl.pattern or transform.named_sequence in it")
+    make = transform_pass if "transform.named_sequence" in cell else pdl_pass
+    return make(name, "\n" + cell, filename="<cell>")
 
 
 def _run_function(program: Program, function: str, inputs: list[Any], names: list[str], scope: Scope) -> Any:

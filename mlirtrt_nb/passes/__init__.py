@@ -15,12 +15,14 @@ def list_passes() -> pd.DataFrame:
     import pandas as pd
 
     from .base import available, options_of
+    from .users import user_passes
 
     rows = []
     for name, cls in sorted(available().items(), key=lambda item: item[0]):
         made = cls()
         options = {key.replace("_", "-"): getattr(made, key) for key in options_of(cls)}
         rows.append((name, cls.phase, options, " ".join((cls.__doc__ or "").split())))
+    rows += [(own.name, own.phase, {}, " ".join((own.__doc__ or "").split())) for own in user_passes()]
     return pd.DataFrame(rows, columns=["name", "phase", "options", "help"])
 
 

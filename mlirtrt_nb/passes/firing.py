@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-__all__ = ["Firing", "recorded", "report"]
+__all__ = ["Firing", "recorded", "report", "report_as"]
 
 # No more than this many are kept of one pass.
 _LONGEST = 20_000
@@ -32,12 +32,17 @@ _LOG: ContextVar[list[Firing] | None] = ContextVar("firings", default=None)
 
 def report(operation: ir.Operation, rule: str = "") -> None:
     """Note that `operation`, which is still there, is being replaced. Nothing happens outside a run."""
+    report_as(operation.name, operation.location, rule)
+
+
+def report_as(op: str, location: ir.Location, rule: str = "") -> None:
+    """As `report`, of an op that is known by its name and location alone."""
     log = _LOG.get()
     if log is None or len(log) >= _LONGEST:
         return
     from ..ir.locations import sources_of
 
-    log.append(Firing(rule, operation.name, sources_of(operation.location)))
+    log.append(Firing(rule, op, sources_of(location)))
 
 
 @contextmanager

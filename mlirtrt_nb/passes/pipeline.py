@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OptionError
 from .base import Pass, PassContext, available, options_of
 from .mlir_pass import MlirPass
+from .users import user_pass, user_passes
 
 if TYPE_CHECKING:
     from ..precision import Precision
@@ -178,15 +179,21 @@ class Pipeline:
 
 
 def make_pass(name: str, options: dict[str, Any] | None = None) -> Pass:
-    """A pass by name: one of the package's, else one registered in MLIR. Raises OptionError for neither."""
+    """A pass by name: one of the package's, else of the user's, else one registered in MLIR.
+
+    Raises OptionError for none of these.
+    """
     cls = available().get(name)
     if cls is not None:
         return _with_options(cls(), options or {})
+    own = user_pass(name)
+    if own is not None:
+        return _with_options(own, options or {})
     made = MlirPass(name, {key.replace("_", "-"): value for key, value in (options or {}).items()})
     try:
         made.check()
     except OptionError as error:
-        error.hint = _nearest(name, list(available()))
+        error.hint = _nearest(name, [*available(), *(own.name for own in user_passes())])
         raise
     return made
 
@@ -200,12 +207,16 @@ def _with_options(pass_: Pass, options: dict[str, Any]) -> Pass:
     if isinstance(pass_, MlirPass):
         merged = {**pass_.options, **{key.replace("_", "-"): value for key, value in options.items()}}
         return MlirPass(pass_.name, merged)
+    if not is_dataclass(pass_):
+        if options:
+            raise OptionError(f"pass {pass_.name} has no options")
+        return pass_
     known = options_of(type(pass_))
     for key in options:
         if key not in known:
             raise OptionError(f"pass {pass_.name} has no option {key!r}", hint=_nearest(key, list(known)))
     typed = {key: _coerce(pass_.name, key, value, getattr(pass_, key)) for key, value in options.items()}
-    return replace(pass_, **typed)  # type: ignore[type-var]
+    return replace(pass_, **typed)
 
 
 def _coerce(pass_name: str, key: str, value: Any, current: Any) -> Any:

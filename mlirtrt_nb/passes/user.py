@@ -10,11 +10,12 @@ from ..errors import OptionError, PassError, SourceSpan
 from ..program import Program
 from .base import PHASES, Pass, PassContext
 from .firing import report
+from .users import remember
 
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-__all__ = ["ModulePass", "RewritePass", "module_pass", "rewrite"]
+__all__ = ["ModulePass", "RewritePass", "failure_in", "module_pass", "rewrite"]
 
 # What a rewrite returns: nothing (leave the op), or the values that take its results' place.
 Rewriter = Callable[[Any], Any]
@@ -32,6 +33,7 @@ class _UserPass(Pass):
         code = function.__code__
         self.source = f"{code.co_filename}:{code.co_firstlineno}"
         self.__doc__ = inspect.getdoc(function) or f"The user's own pass, from {self.source}."
+        remember(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function itself, so that a decorated function can still be called."""
@@ -41,11 +43,16 @@ class _UserPass(Pass):
         """Call the user's function; what it raises points at the user's own line."""
         try:
             return self.function(*args)
+        except SystemExit as error:
+            raise PassError(f"pass {self.name} called exit", span=_line_of(error)) from error
         except Exception as error:
-            text = str(error).splitlines()
-            raise PassError(
-                f"{type(error).__name__} in pass {self.name}: {text[0] if text else ''}", span=_line_of(error)
-            ) from error
+            raise failure_in(self.name, error) from error
+
+
+def failure_in(name: str, error: BaseException) -> PassError:
+    """What the user's own code raised in the pass `name`, as an error at their own line."""
+    text = str(error).splitlines()
+    return PassError(f"{type(error).__name__} in pass {name}: {text[0] if text else ''}", span=_line_of(error))
 
 
 def _line_of(error: BaseException) -> SourceSpan | None:

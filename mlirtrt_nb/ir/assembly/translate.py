@@ -30,7 +30,9 @@ def _stops(dialects: tuple[str, ...]) -> re.Pattern[str]:
     """What the scan of copied text stops at."""
     own = rf"(?:{'|'.join(dialects)})\.{IDENT}"
     return re.compile(
-        rf'(?P<generic>"{own}")(?={BLANK}\()|(?P<string>{STRING})|(?P<comment>//[^\n]*+)'
+        # Not the op that a pattern looks for or makes, nor the one that torch's generic operator stands for.
+        rf'(?P<generic>(?<!operation )(?<!operator )"{own}")(?={BLANK}\()'
+        rf"|(?P<string>{STRING})|(?P<comment>//[^\n]*+)"
         rf'|(?P<trailer>\{{-#)|(?P<open>\{{)|(?P<close>\}})|(?P<op>(?<![\w$.#!@%"^-]){own})'
         rf"|(?P<attribute>#(?={own})|dense_resource<__elided__>)"
         rf"|(?P<alias>^[ \t]*[#!][A-Za-z_][\w$]*+(?=[ \t]*=(?!=)))"
