@@ -175,7 +175,7 @@ def _ranges(found: Ranges) -> Card:
     )
     notes: list[Note] = []
     if any(finding.keep for finding in findings):
-        notes.append(Note("ranges.precision('fp16') keeps the ops marked below in fp32", "warn"))
+        notes.append(Note(".precision('fp16') gives a Precision that keeps in fp32 what the last column says", "warn"))
     elif not any(finding.level != "good" for finding in findings):
         notes.append(Note("every value has a place in f16"))
     sections = []

@@ -43,6 +43,7 @@ def error_curve_figure(curve: ErrorCurve) -> Any:
             arrowprops={"arrowstyle": "->"},
         )
     axes.set_xlabel("op, in program order")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("signal to noise, dB")
     axes.legend(loc="best", fontsize=8)
     figure.suptitle(f"{curve.name} at {curve.precision}, {curve.inputs}")
@@ -78,6 +79,7 @@ def ranges_figure(found: Ranges) -> Any:
         axes.axhline(level, linestyle="--", linewidth=1, color="0.4")
         axes.annotate(name, (0, level), va="bottom", fontsize=8)
     axes.set_xlabel("op, in program order")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("largest magnitude")
     axes.legend(loc="best", fontsize=8)
     figure.suptitle(f"{found.name}: ranges of values, {found.inputs}")
