@@ -23,7 +23,6 @@ def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
     the Plan itself runs, most frequent first."""
     from torch_mlir import ir
 
-    from .ir.context import shown_name
     from .ir.locations import sources_of
     from .ir.symbols import functions
 
@@ -38,7 +37,7 @@ def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
             else:
                 found = [(op, "plan") for op in _opened(block)]
             for operation, backend in found:
-                key = (shown_name(operation.name), _reason(operation), backend)
+                key = (_name(operation), _reason(operation), backend)
                 counts[key] += 1
                 first.setdefault(key, ", ".join(sources_of(operation.location)[:1]))
     return [
@@ -64,6 +63,15 @@ def _is_work(operation: ir.Operation) -> bool:
     from .passes.clustering.values import is_constant
 
     return not is_constant(operation) and operation.name != "func.return"
+
+
+def _name(operation: ir.Operation) -> str:
+    """The op's name; of one without a schema its domain and type ("com.microsoft.MatMulNBits")."""
+    from .ir.context import shown_name
+
+    if operation.name != "onnx.custom":
+        return shown_name(operation.name)
+    return ".".join(str(operation.attributes[key].value) for key in ("domain", "op_type"))
 
 
 def _reason(operation: ir.Operation) -> str:

@@ -14,6 +14,7 @@ from .export import OnnxGraph
 from .families import BROADCASTING, SAME_SHAPE
 from .model_writer import ModelWriter, tensor_proto
 from .ops import is_absent
+from .runtime_types import runtime_types
 from .schemas import identity
 from .value_types import type_proto
 
@@ -42,12 +43,17 @@ class TypeInference:
 
     def results(self, operation: ir.Operation) -> list[ir.Type | None]:
         """The type of each result as far as inference knows; None where it knows nothing, or fails."""
+        if operation.name == "onnx.custom":
+            return runtime_types(operation, self._opset_import, self._known)
         domain, kind = identity(operation.name)
         if not domain and kind in _SIMPLE:
             found = _simple(operation, kind)
             if found is not None:
                 return [found] + [None] * (len(operation.results) - 1)
-        return self._by_schema(operation, domain, kind)
+        by_schema = self._by_schema(operation, domain, kind)
+        if domain and not any(by_schema):
+            return runtime_types(operation, self._opset_import, self._known)
+        return by_schema
 
     def _by_schema(self, operation: ir.Operation, domain: str, kind: str) -> list[ir.Type | None]:
         nothing: list[ir.Type | None] = [None] * len(operation.results)

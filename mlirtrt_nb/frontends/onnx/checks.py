@@ -12,6 +12,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, checker, defs
 
 from ...errors import InvalidModelError
+from .local_functions import inlined
 from .nodes import describe, subgraphs
 from .scopes import Scope
 
@@ -34,15 +35,7 @@ def normalise(model: ModelProto) -> ModelProto:
 
     Local functions are inlined. Initializers that are also inputs, as IR version 3 wanted, are constants.
     """
-    if model.functions:
-        from onnx import inliner
-
-        try:
-            model = inliner.inline_local_functions(model)
-        except Exception as error:  # the C++ code raises several kinds
-            raise InvalidModelError(
-                f"the model's local functions cannot be inlined: {_short(str(error))}"
-            ) from None
+    model = inlined(model)
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializer}
     constants |= {sparse.values.name for sparse in graph.sparse_initializer}
