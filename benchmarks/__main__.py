@@ -19,10 +19,11 @@ NAMES = (
     "cpu_latency",
     "engine_parity",
     "compile_time",
+    "worker_overhead",
 )
-# Only when asked for: it builds some two thousand engines, which takes ten minutes.
-LONG = ("onnx_conformance",)
-ON_MODELS = {"import_speed", "cpu_latency", "engine_parity", "compile_time"}
+# Only when asked for: one builds some two thousand engines, the other six for each model, which takes minutes.
+LONG = ("onnx_conformance", "precision")
+ON_MODELS = {"import_speed", "cpu_latency", "engine_parity", "compile_time", "precision"}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Whole compile for `sm89`, from load to Plan, beside the peer's parse and build."""
+"""Whole compile for `sm89`, from load to Plan and by way of the worker, beside the peer's parse and build."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from ..errors import MlirTrtError
 from . import inside
 from .channel import Channel
 from .shared import SharedBuffers
-from .streams import forward_streams
+from .streams import PrintedText
 
 __all__ = ["main"]
 
@@ -40,8 +40,8 @@ def main(end: int, lifeline: int, mark: str) -> None:
     _die_with_parent(lifeline)
     _settle()
     channel = Channel(socket.socket(fileno=end), SharedBuffers(freeze=True))
-    inside.enter(_teller(channel, f"{mark}".encode()))
-    forward_streams(lambda stream, text: channel.send(("print", (stream, text))))
+    printed = PrintedText(lambda stream, text: channel.send(("print", (stream, text))))
+    inside.enter(_teller(channel, mark.encode(), printed))
     _forward_warnings()
     logging.getLogger().addHandler(_LogForwarder())
     for name in _WARM:
@@ -77,16 +77,15 @@ def _settle() -> None:
         file.write("500")  # where memory runs out, this process should go, not the user's
 
 
-def _teller(channel: Channel, mark: bytes) -> Callable[[str, Any, bool], None]:
+def _teller(channel: Channel, mark: bytes, printed: PrintedText) -> Callable[[str, Any, bool], None]:
     def end_section() -> None:
         _flush()
         with suppress(OSError):
             os.write(2, mark)
 
     def tell(kind: str, value: Any, ends_section: bool) -> None:
-        if ends_section:
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
+        if ends_section or kind in ("done", "failed"):
+            printed.end_step()
         channel.send((kind, value), end_section if ends_section else None)
 
     return tell
@@ -127,9 +126,6 @@ def _set_up(paths: list[str], folder: str, environment: dict[str, str], level: i
 
 
 def _answer(channel: Channel, answer: tuple[str, Any]) -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
     try:
         inside.tell(*answer)
     except OSError:

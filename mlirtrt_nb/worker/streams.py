@@ -7,18 +7,27 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["forward_streams"]
+from .output import BoundedText
+
+__all__ = ["PrintedText"]
+
+_SENT_BYTES = 250_000  # of one step line by line; of the rest the end, when the step ends
 
 
-def forward_streams(take: Callable[[int, str], None]) -> None:
-    """Let `sys.stdout` (1) and `sys.stderr` (2) hand text to `take(number, text)`."""
-    sys.stdout = _stream(1, take)
-    sys.stderr = _stream(2, take)
+class PrintedText:
+    """Takes the place of `sys.stdout` (1) and `sys.stderr` (2), and hands text to `take(number, text)`."""
 
+    def __init__(self, take: Callable[[int, str], None]) -> None:
+        self._writers = [_Writer(1, take), _Writer(2, take)]
+        sys.stdout, sys.stderr = map(_stream, self._writers)
 
-def _stream(number: int, take: Callable[[int, str], None]) -> io.TextIOWrapper:
-    raw = io.BufferedWriter(_Writer(number, take), 8192)
-    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", line_buffering=True)
+    def end_step(self) -> None:
+        """Hand over what is left."""
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # the user's code may have put another there
+                stream.flush()
+        for writer in self._writers:
+            writer.end_step()
 
 
 class _Writer(io.RawIOBase):
@@ -27,6 +36,8 @@ class _Writer(io.RawIOBase):
     def __init__(self, number: int, take: Callable[[int, str], None]) -> None:
         self._number = number
         self._take = take
+        self._sent = 0
+        self._rest = BoundedText()
 
     def writable(self) -> bool:
         return True
@@ -36,6 +47,23 @@ class _Writer(io.RawIOBase):
 
     def write(self, data: object) -> int:
         encoded = bytes(data)  # type: ignore[call-overload]
-        with suppress(OSError):  # the parent has gone
-            self._take(self._number, encoded.decode(errors="replace"))
+        if self._sent < _SENT_BYTES:
+            self._sent += len(encoded)
+            self._hand_over(encoded.decode(errors="replace"))
+        else:
+            self._rest.add(encoded)
         return len(encoded)
+
+    def end_step(self) -> None:
+        rest, self._rest, self._sent = str(self._rest), BoundedText(), 0
+        if rest:
+            self._hand_over(rest)
+
+    def _hand_over(self, text: str) -> None:
+        with suppress(OSError):  # the parent has gone
+            self._take(self._number, text)
+
+
+def _stream(writer: _Writer) -> io.TextIOWrapper:
+    raw = io.BufferedWriter(writer, 8192)
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", line_buffering=True)
