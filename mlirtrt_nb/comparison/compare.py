@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
-from ..numerics.conversion import converted
+from ..numerics.conversion import at_precision, converted
 from ..numerics.error_curve import ErrorCurve, curve_of
 from ..numerics.interpreter import Interpreter
 from ..numerics.metrics import Errors
@@ -78,11 +78,14 @@ def compare(
     base, chosen = _chosen(precisions, reference)
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
-    plain = [
-        Task(name, precision, source, targets, known, samples.values, cache)
+    step = _stepper(progress)
+    step("passes", 0, 1)
+    converted_once = converted(source, "fp32", targets, known)
+    tasks = [
+        Task(name, precision, source, converted_once, targets, known, samples.values, cache)
         for name, precision in chosen.items()
     ]
-    variants = _made(plain, executor, progress)
+    variants = _made(tasks, executor, progress)
     exact = variants[base]
     if exact.outputs is None:
         raise PrecisionError(
@@ -91,7 +94,6 @@ def compare(
     for variant in variants.values():
         if variant.outputs is not None:
             variant.errors = _errors(exact, variant)
-    step = _stepper(progress)
     plans = {name: variant.plan for name, variant in variants.items() if variant.plan is not None}
     reports, failed = measure(plans, samples.values[0], duration_ms, device, step)
     facts = [
@@ -100,7 +102,7 @@ def compare(
             _numbers(variant, targets),
             None if variant.plan is None else engine_numbers(variant.plan, "cpu"),
             reports.get(name),
-            _curve(exact, variant, plain[0], samples, step),
+            _curve(variant, tasks[0], samples, step),
             failed.get(name, ""),
         )
         for name, variant in variants.items()
@@ -217,13 +219,12 @@ def _numbers(variant: Variant, targets: tuple[str, ...]) -> Any:
 
 
 def _curve(
-    exact: Variant, variant: Variant, task: Task, samples: Samples, step: Callable[[str, int, int], None]
+    variant: Variant, task: Task, samples: Samples, step: Callable[[str, int, int], None]
 ) -> ErrorCurve | None:
-    """Where a variant goes wrong, on the first sample; only for one whose outputs are bad."""
+    """Where a variant goes wrong against fp32, on the first sample; only for one whose outputs are bad."""
     if not is_bad(variant):
         return None
     step(f"{variant.name}: error curve", 0, 1)
-    programs = (converted(task.program, each.precision, task.targets, task.shapes) for each in (exact, variant))
-    one, two = (Interpreter(program) for program in programs)
+    other = at_precision(task.exact, variant.precision, task.targets)
     first = Samples(samples.values[:1], samples.origin)
-    return curve_of(one, two, first, precision=variant.name)
+    return curve_of(Interpreter(task.exact), Interpreter(other), first, precision=variant.name)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..compilation import compile
-from ..errors import MlirTrtError
-from ..numerics.conversion import converted, resolved
+from ..errors import Cancelled, MlirTrtError
+from ..numerics.conversion import at_precision, resolved
 from ..numerics.interpreter import Interpreter
 from ..numerics.metrics import Errors
 from ..numerics.op_types import compute_type, kept_reason
@@ -28,11 +28,16 @@ Progress = Callable[[str, int, int], bool]
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be made. `progress` is for calls within this process."""
+    """What is to be made.
+
+    `exact` is the program in tensorrt ops and fp32, as `numerics.conversion.converted` gives it: it is the same
+    for all variants, and what the precision passes start from. `progress` is for calls within this process.
+    """
 
     name: str
     precision: Precision
     program: Program
+    exact: Program
     targets: tuple[str, ...]
     shapes: Any
     samples: tuple[Mapping[str, np.ndarray], ...]
@@ -75,7 +80,7 @@ class Variant:
 
 
 def make_variant(task: Task) -> Variant:
-    """Build a variant and run it on the reference. Never raises for the program's or the precision's faults."""
+    """Build a variant and run it on the reference. A failure is its `error`; only Cancelled is raised."""
     made = Variant(task.name, task.precision)
     try:
         precision = made.precision = resolved(task.program, task.precision, task.shapes)
@@ -83,6 +88,8 @@ def make_variant(task: Task) -> Variant:
             task.program, task.targets, precision, task.shapes, cache=task.cache, progress=task.progress
         )
         _run_reference(made, task, precision)
+    except Cancelled:
+        raise
     except MlirTrtError as error:
         made.error = _one_line(error)
     return made
@@ -95,12 +102,17 @@ def _one_line(error: BaseException) -> str:
 
 
 def _run_reference(made: Variant, task: Task, precision: Precision) -> None:
-    interpreter = Interpreter(converted(task.program, precision, task.targets, task.shapes))
+    interpreter = Interpreter(at_precision(task.exact, precision, task.targets))
     made.types = _types(interpreter)
     if interpreter.random_ops:
         step = interpreter.random_ops[0]
         made.random = f"{step.op} '{step.source}'"
-    made.outputs = tuple(interpreter.run(sample) for sample in task.samples)
+    outputs = []
+    for number, sample in enumerate(task.samples):
+        if task.progress is not None and task.progress("reference", number, len(task.samples)) is False:
+            raise Cancelled("the comparison was cancelled")
+        outputs.append(interpreter.run(sample))
+    made.outputs = tuple(outputs)
 
 
 def _types(interpreter: Interpreter) -> OpTypes:

@@ -169,8 +169,11 @@ def test_tasks_and_variants_pickle() -> None:
     import pickle
 
     from mlirtrt_nb.comparison.variant import Task, make_variant
+    from mlirtrt_nb.numerics.conversion import converted
 
-    task = Task("fp16", mt.Precision("fp16"), mt.load(classifier()), ("cpu",), None, tuple(SAMPLES), False)
+    program = mt.load(classifier())
+    exact = converted(program)
+    task = Task("fp16", mt.Precision("fp16"), program, exact, ("cpu",), None, tuple(SAMPLES), False)
     variant = pickle.loads(pickle.dumps(make_variant(pickle.loads(pickle.dumps(task)))))
     assert variant.error == ""
     assert variant.plan.targets == ("cpu",)
