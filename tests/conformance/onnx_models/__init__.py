@@ -1,0 +1,1 @@
+"""The models with recorded results that the onnx package carries as files."""
