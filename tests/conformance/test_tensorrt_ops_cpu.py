@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from .tensorrt_cpu import elementwise, indexing, reductions, shapes, transformers, windows
+from mlirtrt_nb.engine.onnxruntime.emitters import EMITTERS
+from mlirtrt_nb.ir.context import definitions
+
+from .tensorrt_cpu import edges, elementwise, indexing, reductions, shapes, transformers, windows
 from .tensorrt_cpu.cases import Case, run_case
 
 CASES: list[Case] = [
     case
-    for family in (elementwise, indexing, reductions, shapes, transformers, windows)
+    for family in (edges, elementwise, indexing, reductions, shapes, transformers, windows)
     for case in family.CASES
 ]
+
+
+# What makes up programs and regions, not values of its own.
+STRUCTURE = {"module", "call", "call_alloc", "yield", "condition"}
+# Compared by test_tensorrt_regions_cpu.py, which has what the CPU refuses too, and test_recurrent_onnx_cases.py.
+ELSEWHERE = {"if", "while", "for", "iterator", "assertion", "random_uniform", "random_normal", "opaque_plugin"}
+ELSEWHERE |= {"lstm", "gru", "rnn"}
+# Constants are operands of the cases here.
+OPERANDS = {"constant"}
+# Have no meaning on one device, or a type that ONNX Runtime lacks.
+REFUSED = {"dist_collective", "dynamic_quantize"}
+
+
+def test_every_op_is_compared() -> None:
+    """An op of the dialect has a case here, or is named above; all but the refused have an emitter."""
+    ops = {name.partition(".")[2] for name in definitions()["tensorrt"].ops} - STRUCTURE
+    assert {case.op for case in CASES} == ops - ELSEWHERE - OPERANDS - REFUSED
+    assert ops - {name.partition(".")[2] for name in EMITTERS} <= REFUSED | OPERANDS
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
