@@ -19,7 +19,7 @@ CASES: list[Case] = [
 
 # What makes up programs and regions, not values of its own.
 STRUCTURE = {"module", "call", "call_alloc", "yield", "condition"}
-# Compared by test_tensorrt_regions_cpu.py, which has what the CPU refuses too, and test_recurrent_onnx_cases.py.
+# Compared by test_tensorrt_regions_cpu.py, with what the CPU refuses, and by test_recurrent_onnx_cases.py.
 ELSEWHERE = {"if", "while", "for", "iterator", "assertion", "random_uniform", "random_normal", "opaque_plugin"}
 ELSEWHERE |= {"lstm", "gru", "rnn"}
 # Constants are operands of the cases here.

@@ -116,7 +116,7 @@ def _nothing() -> list[Case]:
 
 
 def _places() -> list[Case]:
-    """Negative axes and indices count from the end; the first of equal values counts, the last of equal places."""
+    """Places count from the end where negative; the first of equal values wins, the last of equal places."""
     ties = np.array([[1, 2, 2, 0, 2]], F)
     top = (np.array([[2, 2]], F), np.array([[1, 2]], I32))
     return [
