@@ -228,15 +228,24 @@ def _exit_unless(operation: ir.Operation, code: int) -> None:
 def _failure_of(operation: ir.Operation, span_of: SpanOf) -> Failure:
     span = span_of(operation.location)
     name = next(iter(sources_of(operation.location)), None)
-    message = _message(ir.StringAttr(operation.attributes["msg"]).value)
+    message = _message(ir.StringAttr(operation.attributes["msg"]).value, _written(span))
     return Failure(message, None if span else name, span)
 
 
-def _message(text: str) -> str:
+def _written(span: SourceSpan | None) -> str | None:
+    """The name of the op that the user wrote at a place, which lowering may have made another of."""
+    if span is None:
+        return None
+    token = span.text[span.column - 1 : span.column - 1 + span.length].strip('"')
+    return token if _OP_NAME.fullmatch(token) else None
+
+
+def _message(text: str, written: str | None) -> str:
     """The reason that MLIR's verification gives and the op's name; of a user's assertion, its own text."""
     if not text.startswith(_VERIFICATION):
         return text
     lines = text.split("\n")
     reason = next((line[2:] for line in lines if line.startswith("^ ")), "a check failed")
-    name = _OP_NAME.search(lines[1]) if len(lines) > 1 else None
-    return f"{reason.replace(' #', ' ')} in {name[1]}" if name else reason
+    found = _OP_NAME.search(lines[1]) if len(lines) > 1 else None
+    name = written or (found[1] if found else None)
+    return f"{reason.replace(' #', ' ')} in {name}" if name else reason

@@ -50,7 +50,7 @@ CHECKED = {
         "  %e = arith.addf %x, %y : tensor<?xf32>\n  return %e : tensor<?xf32>\n}",
         (X, X),
         [(X, X[:3]), (X[:3], X)],
-        "incompatible with inferred dimension size",
+        "incompatible with inferred dimension size in arith.addf",
         2,
     ),
     "cast to another size": (
