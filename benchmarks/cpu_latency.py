@@ -17,7 +17,7 @@ from .cases import SPINE, case
 from .table import Benchmark, Row
 from .timing import alternate
 
-__all__ = ["run"]
+__all__ = ["THREADS", "peer_session", "run"]
 
 THREADS = 2
 # Two sessions of one and the same model differ for as long as they live, by where their memory happens to
@@ -36,7 +36,7 @@ def run(names: Sequence[str] = SPINE) -> list[Benchmark]:
     return [latency, call]
 
 
-def _peer(model: str | bytes) -> ort.InferenceSession:
+def peer_session(model: str | bytes) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.intra_op_num_threads = THREADS
     options.log_severity_level = 3
@@ -48,7 +48,7 @@ def _model(name: str) -> Row:
     plan = mt.compile(path, target="cpu", shapes=shapes, cache=False)
     pairs = []
     for _ in range(PAIRS):
-        session, peer = plan.session("cpu", threads=THREADS), _peer(path)
+        session, peer = plan.session("cpu", threads=THREADS), peer_session(path)
         error = _error(list(session.run(inputs).values()), peer.run(None, inputs))
         pairs.append(alternate(partial(session.run, inputs), partial(peer.run, None, inputs)))
     ours, theirs = sorted(pairs, key=lambda pair: pair[0] / pair[1])[PAIRS // 2]
@@ -73,7 +73,7 @@ def _one_op() -> Row:
     onnx.checker.check_model(model)
     x, y = np.arange(16, dtype=np.float32), np.ones(16, np.float32)
     session = mt.compile(model, target="cpu", cache=False).session("cpu", threads=THREADS)
-    peer = _peer(model.SerializeToString())
+    peer = peer_session(model.SerializeToString())
     np.testing.assert_array_equal(session(x, y), peer.run(None, {"x": x, "y": y})[0])
     ours, theirs = alternate(
         lambda: session(x, y), lambda: peer.run(None, {"x": x, "y": y}), inner=2000, seconds=4

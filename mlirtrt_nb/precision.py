@@ -107,8 +107,8 @@ class Precision:
             and last layer for int8).
         calibration: ranges of activations, for int8 and fp8: a `Calibration`, the path of a saved one, or
             inputs for `mt.calibrate`. None: seeded synthetic inputs, which every table then says.
-        method: how ranges are found where `calibration` gives none yet; see `mt.calibrate`. None: "mse" for
-            int8, "minmax" for fp8, which has room for the largest values.
+        method: how ranges are found where `calibration` gives none yet; see `mt.calibrate`. None: "percentile"
+            for int8, "minmax" for fp8, which has room for the largest values.
         block: for int4, how many weights share a scale.
         io: whether the program's own inputs and outputs take the type too; else they keep theirs.
 
@@ -187,7 +187,7 @@ class Precision:
     @property
     def range_method(self) -> str:
         """How ranges are found."""
-        return self.method or ("minmax" if self.base == "fp8" else "mse")
+        return self.method or ("minmax" if self.base == "fp8" else "percentile")
 
     def rest_for(self, targets: Iterable[str]) -> str:
         """The name of the type of all that is not quantized, for these targets."""

@@ -104,7 +104,7 @@ COMPILES: dict[str, tuple[type[Exception], dict[str, object]]] = {
     "shapes_against_the_model": (mt.ShapeError, {"shapes": {"x": (4, 7)}}),
     "shapes_for_no_input": (mt.ShapeError, {"shapes": {"z": (4, 8)}}),
     "unknown_target": (mt.TargetError, {"shapes": {"x": RANGE}, "target": "sm98"}),
-    "unknown_precision": (mt.PrecisionError, {"shapes": {"x": RANGE}, "precision": "fp8"}),
+    "unknown_precision": (mt.PrecisionError, {"shapes": {"x": RANGE}, "precision": "fp61"}),
     "unknown_pass": (mt.OptionError, {"shapes": {"x": RANGE}, "pipeline": "fold-batchnorm"}),
 }
 

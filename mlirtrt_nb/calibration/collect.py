@@ -26,7 +26,7 @@ __all__ = ["calibrate", "ranges_for", "synthetic_ranges"]
 def calibrate(
     program: Program,
     data: Any = None,
-    method: str = "mse",
+    method: str = "percentile",
     shapes: Any = None,
     limit: int | None = None,
 ) -> Calibration:

@@ -31,6 +31,7 @@ class Caster:
         self._low = low
         self._made: dict[tuple[ir.Value, str], ir.Value] = {}
         self._ups: list[ir.Operation] = []
+        self._held: list[ir.Operation] = []  # constants that there is another form of now
 
     def interface(self) -> None:
         """Change the types of the main function's arguments and results."""
@@ -48,7 +49,7 @@ class Caster:
             function.attributes["function_type"] = ir.TypeAttr.get(kinds)
 
     def body(self) -> None:
-        """Change the ops, then drop the casts that nobody reads."""
+        """Change the ops, then drop the casts and constants that nobody reads."""
         for function in functions(self._program):
             for operation in list(nested(function)):
                 if operation.name.startswith("tensorrt.") and _is_changeable(operation):
@@ -58,6 +59,9 @@ class Caster:
         for cast in reversed(self._ups):
             if not has_uses(cast.results[0]):
                 erase_unused(cast)
+        for held in self._held:
+            if not has_uses(held.results[0]):
+                held.erase()
 
     def _change(self, operation: ir.Operation, kind: str) -> None:
         """Let an op read and give `kind` in place of f32; put it back, marked, if it is not taken so."""
@@ -72,6 +76,8 @@ class Caster:
             for result, defined in zip(operation.results, _each_result(op), strict=False)
             if _element(result) == _WIDE and _allows(defined, kind)
         ]
+        if not results and any(_element(result) == _WIDE for result in operation.results):
+            mark(operation, _WIDE, f"its layer has no form in {kind}")
         for result in results:
             result.set_type(_retyped(result.type, kind))
         reason = _objection(operation)
@@ -125,6 +131,7 @@ class Caster:
             attribute = self._constant(held.attributes["weights"], kind)
             point = ir.InsertionPoint(held)
             made = create("tensorrt.constant", [], {"weights": attribute}, loc=held.location, ip=point)
+            self._held.append(held)
             return made.results[0]
         owner = value.owner
         if isinstance(owner, ir.Block):

@@ -27,7 +27,7 @@ class PrecisionQuantize(Pass):
     base: str = option("int8", "int8, fp8 or int4")
     rest: str = option("fp16", "type of what is not quantized: fp32, fp16 or bf16")
     calibration: Any = option(None, "ranges of activations, or the file of saved ones; none: made-up inputs")
-    method: str = option("mse", "how ranges are found where none are given")
+    method: str = option("percentile", "how ranges are found where none are given")
     block: int = option(128, "for int4, how many weights share a scale")
 
     def apply(self, program: Program, context: PassContext) -> None:

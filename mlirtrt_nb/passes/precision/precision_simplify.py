@@ -71,7 +71,7 @@ def _axis(operation: ir.Operation) -> str:
 
 def _widen_moves(program: Program) -> int:
     """A move that reads what was cast down, and whose results are all cast up again, stays wide."""
-    from ..tensorrt.matching import maker, operations
+    from ..tensorrt.matching import erase_unused, maker, operations
     from .operands import MOVES
 
     changed = 0
@@ -88,6 +88,7 @@ def _widen_moves(program: Program) -> int:
         for reader in readers:
             reader.results[0].replace_all_uses_with(move.results[0])
             reader.erase()
+        erase_unused(down)
         changed += 1
     return changed
 

@@ -35,8 +35,7 @@ def _quantize_to_integers(op: Op, scope: Scope) -> str:
     """The rounded numbers in the form that suits those who read them."""
     form = form_of(op)
     value = form.rectifies if form.rectifies is not None else op.operand("input")
-    shape = dims_of(op.operand("scale"))
-    zero = scope.literal(np.full(shape, form.zero), form.kind)
+    zero = _zeros(op, scope, form.zero, form.kind)
     inputs = [scope.cast(name, "f32") for name in (scope.tensor(value), _scale(op, scope))]
     # The zero point says the type too; where there is none, ONNX Runtime's fusions take u8.
     rounded = scope.block("QuantizeLinear", [*inputs, zero], [form.kind], **_granularity(op))[0]
@@ -111,10 +110,19 @@ def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:
 
 def _zero(op: Op, scope: Scope, kind: str) -> str | None:
     """The zero point with which 8-bit integers were written."""
-    shape = dims_of(op.operand("scale"))
-    if kind not in ("i8", "ui8") or -1 in shape:
+    if kind not in ("i8", "ui8"):
         return None
-    return scope.literal(np.full(shape, scope.zeros.get(op.operand("input"), 0)), kind)
+    return _zeros(op, scope, scope.zeros.get(op.operand("input"), 0), kind)
+
+
+def _zeros(op: Op, scope: Scope, number: int, kind: str) -> str:
+    """One zero point throughout, in the shape of the scale."""
+    shape = dims_of(op.operand("scale"))
+    if -1 not in shape:
+        return scope.literal(np.full(shape, number), kind)
+    return scope.op(
+        "Expand", [scope.literal(number, kind), scope.op("Shape", [scope.tensor(op.operand("scale"))])]
+    )
 
 
 def _granularity(op: Op) -> dict[str, int | None]:

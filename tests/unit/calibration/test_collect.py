@@ -1,0 +1,93 @@
+"""`mt.calibrate`: ranges by tensor name, equal to those of the arrays themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import mlirtrt_nb as mt
+
+from ..passes.precision.programs import convolutions
+
+RNG = np.random.default_rng(5)
+BATCHES = [RNG.standard_normal((1, 4, 8, 8), dtype=np.float32) for _ in range(3)]
+
+
+def test_minmax_is_what_the_tensors_say() -> None:
+    """The ranges of a model's own tensors, by ONNX's reference evaluator."""
+    found = mt.calibrate(mt.load(convolutions()), BATCHES, "minmax")
+    model = convolutions()
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in ("r0", "r1"))
+    runs = [ReferenceEvaluator(model).run(["r0", "r1"], {"x": x}) for x in BATCHES]
+    wanted = {"x": max(np.abs(x).max() for x in BATCHES)}
+    wanted |= {f"relu{n}": max(run[n].max() for run in runs) for n in (0, 1)}
+    assert found.ranges == pytest.approx(wanted, rel=1e-5)
+    assert found.samples == 3 and found.inputs == "3 batches of the user's" and not found.synthetic
+
+
+def test_a_stream_and_a_limit() -> None:
+    """A generator is enough, and the limit holds."""
+
+    def stream() -> Iterator[np.ndarray]:
+        while True:
+            yield BATCHES[0]
+
+    found = mt.calibrate(mt.load(convolutions()), stream(), "minmax", limit=2)
+    assert found.samples == 2
+
+
+def test_made_up_inputs_are_always_the_same() -> None:
+    """Without data two calibrations agree, and say what they are."""
+    first, second = (mt.calibrate(mt.load(convolutions())) for _ in range(2))
+    assert first == second
+    assert first.synthetic and first.inputs == "seeded synthetic inputs"
+
+
+def dynamic() -> onnx.ModelProto:
+    """A product with weights whose rows are free."""
+    weight = numpy_helper.from_array(np.eye(16, dtype=np.float32), "w")
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name="relu"),
+        helper.make_node("MatMul", ["r", "w"], ["y"], name="product"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 16])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 16])],
+        [weight],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_batches_of_different_shapes() -> None:
+    """Each batch may have a shape of its own, in any order."""
+    arrays = [np.full((n, 16), n, np.float32) for n in (2, 7, 1, 3)]
+    assert mt.calibrate(mt.load(dynamic()), arrays, "minmax").ranges == {"relu": 7.0}
+
+
+def test_values_that_overflow() -> None:
+    """A tensor that becomes infinite is named, with the batch."""
+    program = mt.from_mlir("""
+        func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+          %w = tensorrt.constant dense<1.0> : tensor<8x8xf32>
+          %e = tensorrt.unary {unaryOperation = #tensorrt.unary_operation<kEXP>} %x : tensor<4x8xf32>
+          %y = tensorrt.matrix_multiply {op0 = #tensorrt.matrix_operation<kNONE>,
+            op1 = #tensorrt.matrix_operation<kNONE>}
+            ins(%e, %w : tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+          return %y : tensor<4x8xf32>
+        }""")
+    with pytest.raises(mt.CalibrationError, match="becomes NaN or infinity in batch 2"):
+        mt.calibrate(program, [np.ones((4, 8), np.float32), np.full((4, 8), 200, np.float32)])
+
+
+def test_unknown_method() -> None:
+    """The error lists the methods."""
+    with pytest.raises(mt.CalibrationError, match="unknown method 'max'") as caught:
+        mt.calibrate(mt.load(convolutions()), BATCHES, "max")
+    assert caught.value.hint == "there are minmax, percentile, entropy, mse"

@@ -1,0 +1,66 @@
+"""`Calibration`: saved as a readable file, read back, refused where it is wrong, and shown."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import mlirtrt_nb as mt
+
+RANGES = mt.Calibration({"x": 2.5, "conv1": 0.0}, "minmax", "0123456789abcdef", 3, "3 batches of the user's")
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    """What is saved is read back equal, and the file can be read by people: a tensor a line."""
+    path = tmp_path / "ranges.json"
+    RANGES.save(path)
+    loaded = mt.Calibration.load(path)
+    assert loaded == RANGES and loaded.path == str(path)
+    assert '  "x": 2.5,' in path.read_text(encoding="utf-8").splitlines()
+    assert pickle.loads(pickle.dumps(RANGES)) == RANGES
+    assert mt.Precision("int8", calibration=str(path)).calibration == RANGES
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "2", None])
+def test_ranges_that_cannot_be(value: object) -> None:
+    """A range that is negative or no finite number is refused, with its tensor."""
+    with pytest.raises(mt.CalibrationError, match="the range of 'x' is"):
+        replace(RANGES, ranges={"x": value})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is no saved calibration"),
+        ("{}", "is no saved calibration"),
+        (json.dumps({"format": 9}), "is of another version"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, text: str, said: str) -> None:
+    """Each has one short error."""
+    path = tmp_path / "ranges.json"
+    path.write_text(text)
+    with pytest.raises(mt.CalibrationError, match=said):
+        mt.Calibration.load(path)
+    with pytest.raises(mt.CalibrationError, match="cannot read"):
+        mt.Calibration.load(tmp_path / "missing.json")
+
+
+def test_it_belongs_to_one_model() -> None:
+    """Another content hash is refused."""
+    RANGES.check_model("0123456789abcdef")
+    with pytest.raises(mt.CalibrationError, match="found on another model"):
+        RANGES.check_model("fedcba9876543210")
+
+
+def test_it_shows_what_is_unusual() -> None:
+    """Text and HTML say how the ranges were found, and mark those that are of no use or made up."""
+    html, text = RANGES._repr_html_(), mt.Calibration(**{**vars(RANGES), "synthetic": True})
+    assert "3 batches of the user" in html and "always 0" in html and "1 range unusual" in html
+    assert "made-up inputs" not in html and "made-up inputs" in text._repr_html_()
+    assert list(RANGES.df.columns) == ["tensor", "amax", "note"]
