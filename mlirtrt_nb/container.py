@@ -10,6 +10,7 @@ section costs nothing until it is touched. Every byte is covered by a check, pad
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import struct
@@ -25,6 +26,7 @@ import numpy as np
 from .errors import InvalidModelError, MlirTrtError, PlanFileError
 from .files import SharedMap, checked_path, refuse_special
 from .ir import dtypes
+from .ir.nibbles import pack, unpack
 from .same_bytes import SameBytes
 
 __all__ = ["ENGINE", "PLAN", "PROGRAM", "Container", "Kind", "kind_of", "read", "write"]
@@ -161,7 +163,7 @@ def _write_section(file: IO[bytes], name: str, data: memoryview) -> list[Any]:
 
 
 def _array_bytes(array: np.ndarray) -> tuple[memoryview, list[Any]]:
-    """An array's bytes in C order and [dtype, shape]; strings are a JSON list."""
+    """An array's bytes in C order and [dtype, shape]; strings are a JSON list, 4-bit numbers two to a byte."""
     shape = list(array.shape)
     if array.dtype.kind in "OUS":
         texts = [
@@ -169,6 +171,8 @@ def _array_bytes(array: np.ndarray) -> tuple[memoryview, list[Any]]:
             for text in array.flat
         ]
         return memoryview(json.dumps(texts).encode()), ["str", shape]
+    if dtypes.by_numpy(array.dtype).bits == 4:
+        return pack(array).data, [dtypes.by_numpy(array.dtype).mlir, shape]
     flat = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(-1)
     return flat.view(np.uint8).data, [dtypes.by_numpy(array.dtype).mlir, shape]
 
@@ -283,7 +287,10 @@ def _forget(mapped: mmap.mmap, start: int, stop: int) -> None:
 
 
 def _array(data: memoryview, dtype: str, shape: list[int]) -> np.ndarray:
-    """A read-only array that aliases the memory map."""
+    """A read-only array that aliases the memory map; 4-bit numbers are copied, one to a byte."""
     if dtype == "str":
         return np.array(json.loads(bytes(data)), dtype=object).reshape(shape)
+    kind, count = dtypes.by_mlir(dtype), math.prod(shape)
+    if kind.bits == 4 and len(data) != count:  # files of earlier versions have a byte for each
+        return unpack(np.frombuffer(data, np.uint8), kind.np, count).reshape(shape)
     return np.frombuffer(data, dtypes.by_mlir(dtype).np).reshape(shape)

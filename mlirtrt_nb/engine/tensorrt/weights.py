@@ -13,6 +13,7 @@ from torch_mlir import ir
 
 from ...errors import EngineBuildError
 from ...ir import constants, dtypes
+from ...ir.nibbles import pack
 from .types import tensorrt_type
 
 __all__ = ["WeightBank"]
@@ -75,10 +76,4 @@ class WeightBank:
 def _packed(array: np.ndarray, count: int) -> np.ndarray:
     """Two 4-bit values a byte, low nibble first. An array that has that size already is packed."""
     flat = array.reshape(-1).view(np.uint8)
-    if flat.size == (count + 1) // 2 and count > 1:
-        return flat
-    low = flat[0::2] & 0x0F
-    packed = low.copy()
-    high = flat[1::2] & 0x0F
-    packed[: high.size] |= high << 4
-    return packed
+    return flat if flat.size == (count + 1) // 2 and count > 1 else pack(flat)
