@@ -37,7 +37,7 @@ _parser.add_argument("source", nargs="?", metavar="SOURCE", help="what to compil
 _parser.add_argument(
     "--target", action="append", default=[], metavar="T", help="cpu, sm75 ... sm121 or cuda; may be repeated"
 )
-_parser.add_argument("--precision", metavar="P", help="fp32 (the default)")
+_parser.add_argument("--precision", metavar="P", help="fp32 (the default), fp16, bf16, int8, fp8 or int4")
 _parser.add_argument(
     "--shape",
     action="append",
