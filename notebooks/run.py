@@ -29,7 +29,12 @@ def execute(path: Path, *, timeout: int = 300) -> nbformat.NotebookNode:
     """
     notebook = nbformat.read(str(path), as_version=4)
     client = NotebookClient(
-        notebook, timeout=timeout, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+        notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+        # A widget in a page has no kernel; without its state the static HTML beside it is shown.
+        store_widget_state=False,
     )
     client.execute()
     return notebook

@@ -12,7 +12,7 @@ import pytest
 from tests.executed import NOTEBOOKS, Executed, executed
 
 FOLDER = Path(__file__).parent.parent.parent / "notebooks"
-SECONDS = {"01_quickstart": 120, "02_writing_mlir": 60}
+SECONDS = {"01_quickstart": 120, "02_writing_mlir": 60, "03_passes": 120}
 LARGEST_OUTPUT = 200_000
 LARGEST_NOTEBOOK = 800_000
 
