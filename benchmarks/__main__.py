@@ -20,6 +20,7 @@ NAMES = (
     "engine_parity",
     "compile_time",
     "worker_overhead",
+    "explorer",
 )
 # Only when asked for: one builds some two thousand engines, the other six for each model, which takes minutes.
 LONG = ("onnx_conformance", "precision")
