@@ -22,9 +22,17 @@ NAMES = (
     "worker_overhead",
     "explorer",
 )
-# Only when asked for: one builds some two thousand engines, the other six for each model, which takes minutes.
-LONG = ("onnx_conformance", "precision")
-ON_MODELS = {"import_speed", "cpu_latency", "engine_parity", "compile_time", "precision"}
+# Only when asked for: one builds some two thousand engines, the others several for each model, which takes minutes.
+LONG = ("onnx_conformance", "precision", "quantization", "calibration")
+ON_MODELS = {
+    "import_speed",
+    "cpu_latency",
+    "engine_parity",
+    "compile_time",
+    "precision",
+    "quantization",
+    "calibration",
+}
 
 
 def main() -> int:
