@@ -31,7 +31,7 @@ def graph_html(graph: Graph, *, title: str, level: str, marked: Sequence[Node]) 
     # From what is drawn, so that the same graph gives the same page.
     prefix = f"g{zlib.crc32(repr([title, [node.title for node in nodes]]).encode()):08x}-"
     picture = drawing(
-        graph, label=f"{description(title, nodes)}; listed below", prefix=prefix, marked=marked, linked=True
+        graph, label=f"{description(title, graph)}; listed below", prefix=prefix, marked=marked, linked=True
     )
     about = [plural(sum(node.ops for node in graph.nodes), "op"), _WORDS[level]]
     body = [
@@ -44,12 +44,12 @@ def graph_html(graph: Graph, *, title: str, level: str, marked: Sequence[Node]) 
     return framed("".join(body), label=f"graph of {title}")
 
 
-def description(title: str, nodes: Sequence[Node]) -> str:
+def description(title: str, graph: Graph) -> str:
     """What a screen reader says of the picture."""
-    ops = sum(node.kind == "op" for node in nodes)
-    ends = {kind: [node.label for node in nodes if node.kind == kind] for kind in ("input", "output")}
+    drawn = sum(node.kind == "op" for node in graph.walk())
+    ends = {kind: [node.label for node in graph.nodes if node.kind == kind] for kind in ("input", "output")}
     told = [f"{kind}s {', '.join(names[:6])}" for kind, names in ends.items() if names]
-    return f"graph of {title}: {plural(ops, 'box')}; {'; '.join(told)}; the table below lists them"
+    return f"graph of {title}: {'; '.join([plural(drawn, 'node'), *told])}"
 
 
 def _scroll(body: str, label: str, *, tall: bool = False) -> str:

@@ -58,8 +58,9 @@ def drawing(graph: Graph, *, label: str, prefix: str, marked: Sequence[Node] = (
     numbers = {id(node): number for number, node in enumerate(graph.walk())}
     parts = _Painter(prefix, numbers, marked, linked).graph(drawn, _PAD, _PAD)
     name = escape(label, quote=True)
+    role = "group" if linked else "img"  # what is inside an image cannot be reached
     return (
-        f'<svg class="mtg" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{name}"'
+        f'<svg class="mtg" xmlns="http://www.w3.org/2000/svg" role="{role}" aria-label="{name}"'
         f' width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
         f"<title>{escape(label)}</title>{''.join(parts)}</svg>"
     )

@@ -123,7 +123,7 @@ class GraphView:
 
     def svg(self) -> str:
         """The picture as an SVG document of its own: no scripts, light or dark as the reader has it."""
-        label = description(self.title, list(self.graph.walk()))
+        label = description(self.title, self.graph)
         return standalone(drawing(self.graph, label=label, prefix="n", marked=self._marked))
 
     def dot(self) -> str:
