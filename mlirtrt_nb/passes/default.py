@@ -20,6 +20,7 @@ _TENSORRT = (
     "canonicalize",
     "cse",
     "broadcast-elimination",
+    "raise-softmax",
     "raise-attention",
     "transpose-reshape-elimination",
     "raise-activations",
