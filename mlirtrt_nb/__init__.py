@@ -50,6 +50,7 @@ _EXPORTS = {
     "error_curve": "numerics.error_curve",
     "from_mlir": "frontends.text",
     "from_onnx": "frontends.onnx",
+    "from_stablehlo": "frontends.bytecode",
     "help_op": "dialects.reference",
     "jit": "native",
     "load": "frontends.load",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..container import PLAN, PROGRAM, kind_of
 from ..errors import SourceError
-from ..files import checked_path, refuse_special
+from ..files import checked_path
 from ..program import Program
 
 if TYPE_CHECKING:
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["SUPPORTED", "load"]
 
-SUPPORTED = "a .onnx file, its bytes or a ModelProto; a .mlir or .stablehlo file, MLIR text, or a saved Program"
+SUPPORTED = (
+    "a .onnx file, its bytes or a ModelProto; a .mlir, .mlirbc or .stablehlo file, MLIR text or bytecode, "
+    "or a saved Program"
+)
 
-_TEXT_SUFFIXES = (".mlir", ".stablehlo")
-_BYTECODE = b"ML\xefR"
+_MLIR_SUFFIXES = (".mlir", ".mlirbc", ".stablehlo")
 
 
 def load(source: str | os.PathLike[str] | bytes | ModelProto | Any, *, name: str | None = None) -> Program:
     """Read a program from whatever `source` is.
 
     Args:
-        source: the path of a .onnx, .mlir or .stablehlo file; the bytes of an ONNX model; an
-            `onnx.ModelProto`; MLIR text.
+        source: the path of a .onnx, .mlir, .mlirbc or .stablehlo file; the bytes of an ONNX model or of MLIR
+            bytecode; an `onnx.ModelProto`; MLIR text.
         name: the program's name; by default the file's stem or the graph's name.
 
     Raises SourceError, or one of its kinds, for what cannot be read.
@@ -57,22 +59,15 @@ def _is_text(source: str) -> bool:
 def _file(path: Path, name: str | None) -> Program:
     suffix = path.suffix.lower()
     if suffix == ".onnx" or (
-        suffix not in _TEXT_SUFFIXES and (not os.path.isfile(path) or _looks_like_onnx(path))
+        suffix not in _MLIR_SUFFIXES and (not os.path.isfile(path) or _looks_like_onnx(path))
     ):
         from .onnx import from_onnx
 
         return from_onnx(path, name=name)
-    if suffix in _TEXT_SUFFIXES:
-        try:
-            refuse_special(path)
-            text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte order mark
-        except FileNotFoundError:
-            raise SourceError(f"no such file: {path}") from None
-        except OSError as error:
-            raise SourceError(f"cannot read {path}: {error.strerror or error}") from None
-        except UnicodeDecodeError:
-            raise SourceError(f"cannot read {path}: it is not UTF-8 text") from None
-        return _text(text, str(path), name or path.stem)
+    if suffix in _MLIR_SUFFIXES:
+        from .bytecode import read_file
+
+        return read_file(path, name)
     kind = kind_of(path)
     if kind is PROGRAM:
         program = Program.load(path)
@@ -93,9 +88,10 @@ def _looks_like_onnx(path: Path) -> bool:
 
 
 def _bytes(source: bytes | bytearray | memoryview, name: str | None) -> Program:
-    start = bytes(source[:4])
-    if start.startswith(_BYTECODE):
-        raise SourceError("MLIR bytecode cannot be loaded", hint=f"load takes {SUPPORTED}")
+    from .bytecode import from_bytecode, is_bytecode
+
+    if is_bytecode(memoryview(source)):
+        return from_bytecode(memoryview(source), name=name)
     from .onnx import from_onnx
 
     return from_onnx(memoryview(source), name=name)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from torch_mlir import ir
-from torch_mlir.dialects.builtin import ModuleOp
 
 from ..errors import ParseError, SourceSpan
 from ..ir import dtypes
@@ -19,7 +18,7 @@ from ..ir.context import load_chlo, new_context
 from ..ir.verifier import verify
 from ..program import Program
 
-__all__ = ["from_mlir"]
+__all__ = ["from_mlir", "weights_of"]
 
 _HANDLE = re.compile(rf"dense_resource<\s*({STRING}|[^\s>\"]+)\s*>{BLANK}:{BLANK}({TYPE})", re.ASCII)
 _TRAILER = re.compile(r"\{-#(.*?)#-\}", re.DOTALL)
@@ -42,11 +41,11 @@ def from_mlir(text: str, *, filename: str = "<cell>", name: str | None = None) -
     module = parse_module(text, filename, context)
     verify(module, text, filename)
     with context:
-        weights = _weights(module, text, filename)
+        weights = weights_of(module.operation, text, filename)
     return Program(module, weights, name=name or "program", source=filename, text_source=text)
 
 
-def _weights(module: ModuleOp, text: str, filename: str) -> dict[str, np.ndarray]:
+def weights_of(module: ir.Operation, text: str, filename: str) -> dict[str, np.ndarray]:
     """The arrays of the handles in `module`: from the blobs in `text`, zeros for elided ones."""
     if "dense_resource" not in text:
         return {}
@@ -60,10 +59,10 @@ def _weights(module: ModuleOp, text: str, filename: str) -> dict[str, np.ndarray
     return weights
 
 
-def _handles(module: ModuleOp) -> Iterator[tuple[str, ir.RankedTensorType]]:
+def _handles(module: ir.Operation) -> Iterator[tuple[str, ir.RankedTensorType]]:
     """Name and type of every weight in the module whose elements a weight can have."""
     # As MLIR prints it: with every type written out.
-    printed = module.operation.get_asm(assume_verified=True)
+    printed = module.get_asm(assume_verified=True)
     for match in _HANDLE.finditer(printed):
         name, kind = match.groups()
         tensor = ir.Type.parse(kind)
