@@ -1,8 +1,8 @@
 """Peak memory of loading and compiling VGG-19 (550 MB of weights) for the CPU, beside ONNX Runtime.
 
 Each side runs alone in a process of its own; the figure is the kernel's account of its peak resident set,
-file pages included. The worker process that compiles is added with its own peak, although the two peaks need not
-come at the same time, and although what both have mapped of the model counts twice.
+file pages included. The worker process that compiles is added with its own peak, although the two peaks need
+not come at the same time, and although what both have mapped of the model counts twice.
 """
 
 from __future__ import annotations

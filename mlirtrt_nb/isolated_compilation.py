@@ -88,11 +88,17 @@ def _add_reproducer(
 
 def _serve(work: Work, *arguments: Any) -> tuple[Plan, list[str]]:
     """In the worker: the Plan, and the names of its handles."""
+    from .ir.context import give_back
     from .ir.rejoin import HandleReader
 
     def report(phase: str, done: int, total: int) -> bool:
         inside.tell("progress", (phase, done, total))
         return True  # who waits ends this process to cancel
 
+    source, steps, *_ = arguments
     plan = work(*arguments, report)
-    return plan, HandleReader().names(plan.module)
+    handles = HandleReader().names(plan.module)
+    foreign = any(is_own(entry.pass_) for entry in steps)
+    if not (handles or foreign or source.weights or plan.weights):
+        give_back(source.context)
+    return plan, handles

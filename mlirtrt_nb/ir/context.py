@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from weakref import WeakKeyDictionary
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
@@ -21,6 +22,7 @@ from .opdef import DialectDef, OpDef
 __all__ = [
     "definition",
     "definitions",
+    "give_back",
     "keep_spare",
     "load_chlo",
     "new_context",
@@ -65,14 +67,26 @@ def shown_name(op_name: str) -> str:
     return found.display_name or op_name if found else op_name
 
 
-# At most one context made in advance. Taking it out of a list is atomic.
+# At most one context for the next program. Taking it out of a list is atomic.
 _spare: list[ir.Context] = []
+_uses: WeakKeyDictionary[ir.Context, int] = WeakKeyDictionary()
+_MOST_USES = 100  # types and attributes stay in their context
 
 
 def keep_spare() -> None:
     """Make the next context in advance, for who has time now: it is most of the work of reading a program."""
     if not _spare:
         _spare.append(_made())
+
+
+def give_back(context: ir.Context) -> None:
+    """Let the next program have a context in which no handle of a weight was ever made, and nothing registered.
+
+    Only for a process that shows nobody its programs, since they share it then.
+    """
+    _uses[context] = _uses.get(context, 0) + 1
+    if not _spare and _uses[context] < _MOST_USES:
+        _spare.append(context)
 
 
 def new_context() -> ir.Context:

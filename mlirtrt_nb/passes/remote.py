@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MlirTrtError, PassError, WorkerCrashed, span_of_line
+from ..ir.context import give_back
 from ..ir.rejoin import HandleReader, Rejoiner
 from ..program import Program
 from ..worker import Isolation, Outcome, Unsendable, call, inside
@@ -166,7 +167,10 @@ def _serve(passes: list[Pass], program: Program, context: PassContext, keep: boo
         seconds, fired = run_one(pass_, program, context, None)
         results = {name: getattr(pass_, name) for name in pass_.results}
         inside.tell("step", (seconds, fired, results, sender.changes(program) if keep else None))
-    return None if keep else sender.changes(program)
+    last = None if keep else sender.changes(program)
+    if sender.plain and not any(map(is_own, passes)):
+        give_back(program.context)
+    return last
 
 
 class _Sender:
@@ -175,6 +179,7 @@ class _Sender:
     def __init__(self, program: Program) -> None:
         self._weights = dict(program.weights)
         self._bytecode = b""
+        self.plain = not program.weights  # no handle of a weight was seen
         self._reader = HandleReader()
 
     def changes(self, program: Program) -> _Ir | None:
@@ -188,4 +193,6 @@ class _Sender:
         if bytecode == self._bytecode and not weights and not gone:
             return None
         self._weights, self._bytecode = dict(now), bytecode
-        return _Ir(bytecode, self._reader.names(program.module) if now else [], weights, gone)
+        handles = self._reader.names(program.module)
+        self.plain = self.plain and not handles and not now
+        return _Ir(bytecode, handles, weights, gone)

@@ -143,15 +143,10 @@ class _Call:
         self._send(function, arguments)
         waiter = select.poll()
         waiter.register(self.worker.channel.socket, select.POLLIN)
-        waiter.register(self.worker.output.descriptor, select.POLLIN)
         checked = time.monotonic()
         while True:
-            ready = {descriptor for descriptor, _ in waiter.poll(_POLL_MS)}
-            if self.worker.channel.socket.fileno() in ready:
-                if self._receive():
-                    return self._outcome
-            elif ready:
-                self.worker.output.drain()
+            if waiter.poll(_POLL_MS) and self._receive():
+                return self._outcome
             now = time.monotonic()
             if now - checked > _POLL_MS / 1000:
                 checked = now
@@ -171,19 +166,20 @@ class _Call:
             ) from error
 
     def _receive(self) -> bool:
-        """Take one message; True if it was the answer."""
+        """Take one message; True if it had the answer."""
         try:
-            kind, value = self.worker.channel.receive().open()
+            events = self.worker.channel.receive().open()
         except EOFError:
             self._crashed()
-        if kind == "done":
-            self._finish()
-            self._outcome.value = value
-            return True
-        if kind == "failed":
-            self._finish()
-            _raise(value)
-        self._event(kind, value)
+        for kind, value in events:
+            if kind == "done":
+                self._finish()
+                self._outcome.value = value
+                return True
+            if kind == "failed":
+                self._finish()
+                _raise(value)
+            self._event(kind, value)
         return False
 
     def _finish(self) -> None:
@@ -236,6 +232,7 @@ class _Call:
 
     def _check(self, now: float) -> None:
         """Ten times a second: is the worker there, within its limits, and still wanted?"""
+        self.worker.output.drain()
         self._report()
         if self._seconds is not None and self._since is not None and now - self._since > self._seconds:
             self._stopped(f"took longer than {self._seconds:g} s and was stopped")

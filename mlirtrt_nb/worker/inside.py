@@ -8,8 +8,8 @@ from typing import Any
 
 __all__ = ["active", "doing", "enter", "tell"]
 
-# Set in the worker: sends an event; with True, what was written to the standard output so far belongs to it.
-_Teller = Callable[[str, Any, bool], None]
+# Set in the worker: sends an event.
+_Teller = Callable[[str, Any], None]
 _teller: _Teller | None = None
 
 
@@ -27,7 +27,7 @@ def active() -> bool:
 def tell(kind: str, value: Any) -> None:
     """Hand an event to whoever waits for this call."""
     if _teller is not None:
-        _teller(kind, value, False)
+        _teller(kind, value)
 
 
 @contextmanager
@@ -36,8 +36,8 @@ def doing(what: str) -> Iterator[None]:
     if _teller is None:
         yield
         return
-    _teller("doing", what, False)
+    _teller("doing", what)
     try:
         yield
     finally:
-        _teller("did", what, True)
+        _teller("did", what)

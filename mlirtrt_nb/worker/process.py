@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -27,6 +28,7 @@ from mlirtrt_nb.worker.server import main
 main(end, lifeline, mark)
 """
 _ENDING_SECONDS = 5.0
+_PIPE_BYTES = 1 << 20
 _SIGNALS = {
     signal.SIGSEGV: "segmentation fault",
     signal.SIGABRT: "abort",
@@ -50,6 +52,8 @@ class Worker:
         ours, theirs = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
         read, write = os.pipe()
+        with suppress(OSError):
+            fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)  # it is read ten times a second
         given = json.dumps([_surroundings()[0], theirs.fileno(), lifeline, mark])
         try:
             self.process = subprocess.Popen(

@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable
@@ -40,8 +41,8 @@ def main(end: int, lifeline: int, mark: str) -> None:
     _die_with_parent(lifeline)
     _settle()
     channel = Channel(socket.socket(fileno=end), SharedBuffers(freeze=True))
-    printed = PrintedText(lambda stream, text: channel.send(("print", (stream, text))))
-    inside.enter(_teller(channel, mark.encode(), printed))
+    printed = PrintedText(lambda stream, text: inside.tell("print", (stream, text)))
+    inside.enter(_Teller(channel, mark.encode(), printed).tell)
     _forward_warnings()
     logging.getLogger().addHandler(_LogForwarder())
     for name in _WARM:
@@ -77,23 +78,39 @@ def _settle() -> None:
         file.write("500")  # where memory runs out, this process should go, not the user's
 
 
-def _teller(channel: Channel, mark: bytes, printed: PrintedText) -> Callable[[str, Any, bool], None]:
-    def end_section() -> None:
-        _flush()
-        with suppress(OSError):
-            os.write(2, mark)
+class _Teller:
+    """Sends events. What ended is sent together with what begins next, just before that begins."""
 
-    def tell(kind: str, value: Any, ends_section: bool) -> None:
-        if ends_section or kind in ("done", "failed"):
-            printed.end_step()
-        channel.send((kind, value), end_section if ends_section else None)
+    def __init__(self, channel: Channel, mark: bytes, printed: PrintedText) -> None:
+        self._channel = channel
+        self._mark = mark
+        self._printed = printed
+        self._waiting: list[tuple[str, Any]] = []
+        self._turn = threading.RLock()  # the user's code may have threads
 
-    return tell
+    def tell(self, kind: str, value: Any) -> None:
+        with self._turn:
+            self._tell(kind, value)
+
+    def _tell(self, kind: str, value: Any) -> None:
+        if kind in _ENDS:
+            self._printed.end_step()
+        if kind == "did":
+            _libc.fflush(None)
+            with suppress(OSError):
+                os.write(2, self._mark)
+        events = [*self._waiting, (kind, value)]
+        if kind in _WAITING:
+            self._waiting = events
+            return
+        self._waiting = []
+        self._channel.send(events, plain=all(kind in _PLAIN for kind, _ in events))
 
 
-def _flush() -> None:
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).fflush(None)
+_libc = ctypes.CDLL(None)
+_ENDS = frozenset({"did", "done", "failed"})
+_WAITING = frozenset({"did", "step"})
+_PLAIN = frozenset({"did", "doing", "print", "progress", "started"})  # of numbers and texts alone
 
 
 def _serve(channel: Channel, opened: Callable[[], Any]) -> bool:
@@ -173,6 +190,7 @@ def _rest() -> None:
     from ..ir.context import keep_spare
 
     gc.collect()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+    gc.freeze()  # what is left stays: modules
+    with suppress(AttributeError):  # glibc's alone
+        _libc.malloc_trim(0)
     keep_spare()
