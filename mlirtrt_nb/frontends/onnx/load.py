@@ -119,9 +119,19 @@ def _import(
     except SourceError as error:
         error.where = error.where or source
         raise
-    except UnicodeDecodeError:
-        raise InvalidModelError("the ONNX model is damaged: a name in it is not text", where=source) from None
+    except (AttributeError, TypeError, ValueError) as error:  # a UnicodeDecodeError is one of these
+        if isinstance(error, UnicodeDecodeError) or _names_are_damaged(buffer):
+            what = "the ONNX model is damaged: a name in it is not text"
+            raise InvalidModelError(what, where=source) from None
+        raise
     return Program(module, weights, name=name or model.graph.name or "program", source=source)
+
+
+def _names_are_damaged(buffer: memoryview) -> bool:
+    from .texts import has_damaged_text
+    from .wire import strip
+
+    return has_damaged_text(_parse(strip(buffer)[0]))
 
 
 def read_module(model: ModelProto, weights: dict[str, np.ndarray]) -> builtin.ModuleOp:
