@@ -22,7 +22,7 @@ from .table import Benchmark, Row
 __all__ = ["MODELS", "run"]
 
 MODELS = ("squeezenet", "resnet50", "PP-OCRv6_rec_small", "encoder")
-BATCHES = 4
+BATCHES = 8
 _METHODS = {
     "minmax": CalibrationMethod.MinMax,
     "percentile": CalibrationMethod.Percentile,

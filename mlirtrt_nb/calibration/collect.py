@@ -95,7 +95,7 @@ def _collect(
     first = next(given)
     watched = observed(converted)
     runner = Runner(watched.program)
-    histograms = {name: Histogram() for name in (*watched.inputs, *watched.tensors)}
+    histograms = {name: Histogram(counted=method != "minmax") for name in (*watched.inputs, *watched.tensors)}
     count = 0
     for count, batch in enumerate(chain([first], given), 1):
         _add(watched, histograms, batch, runner.run(batch), count)
@@ -115,7 +115,7 @@ def _add(
         array = outputs[output]
         try:
             histograms[name].add(array)
-        except (ValueError, OverflowError):
+        except ValueError:
             raise CalibrationError(
                 f"{name!r} becomes NaN or infinity in batch {number}",
                 hint="the model overflows in float32 on this input; leave it out, or look at the op",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,12 +18,14 @@ class Histogram:
     """How often magnitudes occur: `counts[k]` of them lie in [k, k + 1) * `width`; `amax` is the largest.
 
     Where a batch goes beyond the last bin, bins are joined in pairs until it fits. `zeros` are left out.
+    Without `counted`, only the largest magnitude is kept.
     """
 
     counts: np.ndarray = field(default_factory=lambda: np.zeros(BINS, np.int64))
     width: float = 0.0
     amax: float = 0.0
     zeros: int = 0
+    counted: bool = True
 
     @property
     def edges(self) -> np.ndarray:
@@ -33,7 +36,11 @@ class Histogram:
         """Count the values of a batch, all of them finite."""
         flat = array.reshape(-1)
         top = float(max(flat.max(), -flat.min())) if flat.size else 0.0
+        if not math.isfinite(top):
+            raise ValueError("NaN or infinity cannot be counted")
         self.amax = max(self.amax, top)
+        if not self.counted:
+            return
         if top == 0.0:
             self.zeros += flat.size
             return
