@@ -47,7 +47,8 @@ class OpErrors:
 
     def __str__(self) -> str:
         """ "tensorrt.convolution 'conv1': 12.3 dB, of its own 40.1 dB"."""
-        return f"{self.op} '{self.source}': {self.reached.snr_db:.1f} dB, of its own {self.own.snr_db:.1f} dB"
+        own = f"of its own {self.own.snr_db:.1f} dB" if self.own.squares or self.own.broken else "exact in itself"
+        return f"{self.op} '{self.source}': {self.reached.snr_db:.1f} dB, {own}"
 
 
 @dataclass

@@ -54,3 +54,14 @@ def test_a_gpu_target_gives_layers_and_no_latency() -> None:
         assert found.df["latency_ms"].isna().all()
         assert any("latency not measured" in note for note in found.notes("fp16"))
         assert found.sources["latency_ms"] == "not measured"
+
+
+def test_a_precision_that_a_target_lacks_is_a_marked_row() -> None:
+    """The row says what the target has; the other row is built."""
+    found = mt.compare(
+        classifier(), ("fp32", "fp8"), inputs((1, 3, 12, 12), 1), target="sm80", duration_ms=30, cache=False
+    )
+    assert list(found.df["failed"]) == [False, True]
+    assert "sm80 has no fp8" in found.df.loc[1, "notes"]
+    assert "it has fp32, fp16" in found.df.loc[1, "notes"]
+    assert found.df.loc[0, "engine_layers"] > 0
