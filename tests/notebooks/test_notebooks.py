@@ -12,7 +12,7 @@ import pytest
 from tests.executed import NOTEBOOKS, Executed, executed
 
 FOLDER = Path(__file__).parent.parent.parent / "notebooks"
-SECONDS = {"01_quickstart": 120, "02_writing_mlir": 60, "03_passes": 120}
+SECONDS = {"01_quickstart": 120, "02_writing_mlir": 60, "03_passes": 120, "04_precision": 240}
 LARGEST_OUTPUT = 200_000
 LARGEST_NOTEBOOK = 800_000
 
@@ -97,3 +97,15 @@ def test_quickstart_reads_the_image() -> None:
     ]
     assert "'TensorRT without a GPU'" in texts
     assert any(text.strip().endswith("it says: TensorRT without a GPU") for text in texts)
+
+
+def test_precision_finds_what_to_keep() -> None:
+    """The network reads every image in fp32; what bisection keeps reaches the goal of the exercise."""
+    texts = [
+        output.get("text") or output.data.get("text/plain", "")
+        for _, output in outputs(executed("04_precision").notebook)
+        if output.output_type in ("stream", "execute_result")
+    ]
+    assert any("kept: you are there" in text for text in texts)
+    assert any(text.startswith("Precision('int4'") for text in texts)
+    assert "fp32: 100% right" in {text.strip() for text in texts}
