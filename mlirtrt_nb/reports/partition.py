@@ -197,8 +197,9 @@ class Partition:
 
     @cached_property
     def what_if(self) -> pd.DataFrame:
-        """What each way of merging and each smallest size gives, one row per different outcome:
-        min_cluster_size, merge, engines, host_parts, engine_ops, boundary_bytes, copied_bytes."""
+        """What each way of merging and each smallest size gives, one row per different outcome, with the first
+        settings that give it: min_cluster_size, merge, engines, host_parts, engine_ops, boundary_bytes,
+        copied_bytes."""
         import pandas as pd
 
         from ..passes.clustering.partition import MERGES
@@ -209,7 +210,7 @@ class Partition:
                 other = self.with_settings(min_cluster_size=size, merge=merge)
                 host = sum(part.backend in ("host", "kernel", "onnx") for part in other.parts)
                 outcome = (other.engines, host, other.engine_ops, other.boundary_bytes, other.copied_bytes)
-                rows.setdefault((merge, outcome), (size, merge, *outcome))
+                rows.setdefault(outcome, (size, merge, *outcome))
         frame = pd.DataFrame(list(rows.values()), columns=_WHAT_IF)
         return frame.astype({"boundary_bytes": "Int64", "copied_bytes": "Int64"})
 
