@@ -48,6 +48,11 @@ def cut_middle(line: str, longest: int = _LONGEST) -> str:
 def highlight_line(line: str, underlined: Sequence[Span] = (), value: str | None = None) -> str:
     """One line as HTML. `underlined` are the spans that a change touched; `value` is a name to mark, where it
     is defined more strongly than where it is used."""
+    return _highlighted(line, tuple(underlined), value)
+
+
+@lru_cache(maxsize=8192)
+def _highlighted(line: str, underlined: tuple[Span, ...], value: str | None) -> str:
     pieces: Iterable[Piece] = _pieces(line)
     if underlined:
         pieces = _split_at(pieces, underlined)
@@ -61,7 +66,6 @@ def highlight_line(line: str, underlined: Sequence[Span] = (), value: str | None
 Piece = tuple[str, str, bool]  # class or "", text, whether underlined
 
 
-@lru_cache(maxsize=8192)
 def _pieces(line: str) -> tuple[Piece, ...]:
     from pygments import lex
 

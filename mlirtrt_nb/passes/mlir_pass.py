@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ..errors import OptionError
@@ -31,22 +32,29 @@ class MlirPass(Pass):
 
     def check(self) -> None:
         """Raise OptionError if MLIR knows no such pass or refuses its options."""
-        from torch_mlir import ir
-        from torch_mlir.passmanager import PassManager
-
-        try:
-            with ir.Context():
-                PassManager.parse(self.pipeline_text)
-        except (ValueError, ir.MLIRError) as error:
+        problem = _problem(self.pipeline_text)
+        if problem:
             raise OptionError(
-                f"no pass named {self.name!r}"
-                if "does not refer" in str(error)
-                else str(error).splitlines()[0],
+                f"no pass named {self.name!r}" if "does not refer" in problem else problem.splitlines()[0],
                 hint="mt.passes() lists the passes; MLIR's registered passes go by their MLIR names",
-            ) from None
+            )
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir.passmanager import PassManager
 
         with program.context:
             PassManager.parse(self.pipeline_text).run(program.module.operation)
+
+
+@lru_cache(maxsize=256)
+def _problem(pipeline_text: str) -> str:
+    """What MLIR says against a pipeline; "" if nothing. Remembered, for it takes a context of its own."""
+    from torch_mlir import ir
+    from torch_mlir.passmanager import PassManager
+
+    try:
+        with ir.Context():
+            PassManager.parse(pipeline_text)
+    except (ValueError, ir.MLIRError) as error:
+        return str(error)
+    return ""

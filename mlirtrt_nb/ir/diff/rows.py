@@ -93,6 +93,8 @@ def _hunk(old: list[str], new: list[str], went: range, came: range, names: Names
 
 
 def _likely(old: list[str], new: list[str], went: range, came: range) -> Iterator[tuple[int, int]]:
+    if not went or not came:
+        return
     same_op = matching_pairs([_op(old[n]) for n in went], [_op(new[m]) for m in came])
     last_i = last_j = 0
     for i, j in [*same_op, (len(went), len(came))]:
