@@ -140,10 +140,16 @@ class Program:
         return GraphView(self, function, **options)
 
     def verify(self) -> None:
-        """Check every op against its rules. Raises VerificationError, with each broken rule in the text."""
+        """Check every op against its rules, and the scales of quantized tensors among the weights.
+
+        Raises VerificationError, with each broken rule in the text.
+        """
+        from .ir.program_checks import run_program_checks
         from .ir.verifier import verify
 
         verify(self.module, self.text_source, self.source if self.text_source is not None else None)
+        with self.context:
+            run_program_checks(self.module.operation, self.weights)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write IR and weights to one file. It appears whole, or not at all. Raises InvalidModelError."""

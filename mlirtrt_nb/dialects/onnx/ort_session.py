@@ -85,6 +85,8 @@ def open_session(
     # Else i8 becomes u8 around 128, whose products overflow on processors without dot-product instructions.
     options.add_session_config_entry("session.qdqisint8allowed", "1")
     options.add_session_config_entry("optimization.disable_specified_optimizers", _LOSING_FUSIONS)
+    # Else what meets quantised weights in a product is rounded to 8 bits, of which the model says nothing.
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
     if not settings.prepack:
         options.add_session_config_entry("session.disable_prepacking", "1")
     for key, value in (config or {}).items():

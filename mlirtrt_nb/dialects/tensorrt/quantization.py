@@ -8,6 +8,7 @@ from ...ir import shapes
 from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, ResultDef
 from ...ir.verifier import reject
+from ..scales import constant_scale, scale_problem
 from .common import FLOATS, check_rank, example, front_axis, result_type
 
 __all__ = ["OPS"]
@@ -24,6 +25,11 @@ def _verify_quantization(op: Op, small: ir.RankedTensorType) -> None:
     if not shapes.compatible(data.shape, target.shape):
         reject(op, f"input is {data} and result is {target}; their shapes must be equal")
     axis = op.attr("axis")
+    value = op.operand("scale")
+    array = None if value is None else constant_scale(value, {})
+    problem = None if array is None else scale_problem(array, axis)
+    if problem:
+        reject(op, f"{problem}; it must be positive and finite")
     if scale.rank == 0:
         if axis is not None:
             reject(op, f"axis = {axis} needs a scale of rank 1; scale is {scale}, one for the whole tensor")

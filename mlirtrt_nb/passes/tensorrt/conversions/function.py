@@ -19,6 +19,7 @@ from .dims import Dims
 from .emitter import Emitter
 from .node import CONVERTERS, Node, Refused
 from .plan_regions import CONTROL_FLOW, Opened, open_up
+from .shape_values import producer
 
 __all__ = ["FALLBACK", "convert_function"]
 
@@ -210,6 +211,8 @@ class _Function:
                 continue  # the converter works it out
             if not isinstance(kind, ir.RankedTensorType):
                 raise Refused(f"{kind} is not a tensor of known rank")
+            if node.name == "DequantizeLinear" and (is_constant(value) or _is_quantized(value)):
+                continue  # a constant can be written in another type, a round trip needs none
             if str(kind.element_type) not in _ELEMENTS:
                 raise Refused(f"TensorRT has no element type {kind.element_type}")
             self._known_types.add(kind)
@@ -277,6 +280,11 @@ def _sweep(block: ir.Block) -> None:
         elif operation.name.startswith("plan."):
             for region in operation.regions:
                 _sweep(region.blocks[0])
+
+
+def _is_quantized(value: ir.Value) -> bool:
+    found = producer(value)
+    return found is not None and found.name == "onnx.quantizelinear"
 
 
 def _text(operation: ir.Operation, name: str) -> str:
