@@ -22,7 +22,7 @@ from models.fetch import SHAPES
 from .mutate import mutant
 
 MEMORY = 6 << 30  # of address space, of which the libraries alone take half
-SECONDS = 20  # of one mutant
+SECONDS = 60  # of one mutant, on a machine that is busy with other things too
 _ELEMENTS = 1 << 22  # of all inputs, for a mutant that is run
 
 
