@@ -8,7 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .card import Card, Note, Section, Table
-from .units import duration, plural
+from .html import card_html
+from .text import card_text
+from .units import MISSING, duration, plural
 
 if TYPE_CHECKING:
     from ..passes.run import PipelineRun, Step
@@ -20,6 +22,8 @@ __all__ = [
     "error_html",
     "fired_table",
     "run_card",
+    "run_html",
+    "run_text",
     "step_facts",
     "total_delta",
 ]
@@ -96,7 +100,9 @@ def _places(sources: list[str]) -> str:
 
 def run_card(run: PipelineRun, *, title: str = "", note: Note | None = None) -> Card:
     """The run: one row a step, with its time, what it changed and how often its rules fired."""
-    changed = sum(step.changed for step in run.steps)
+    kept = all(step.after is not None for step in run.steps)
+    count = sum(step.changed for step in run.steps) if kept else 0
+    changed = f"{count} of which changed the IR" if kept else "no snapshots kept"
     steps = plural(len(run.steps), "step")
     longest = max((step.seconds for step in run.steps), default=0.0)
     table = Table(
@@ -104,10 +110,10 @@ def run_card(run: PipelineRun, *, title: str = "", note: Note | None = None) -> 
         tuple(
             (
                 step.name,
-                f"{SIGNS['changed']} changed" if step.changed else f"{SIGNS['same']} same",
-                delta_text(step.op_delta, 3) or "–",
+                _status(step) if kept else MISSING,
+                (kept and delta_text(step.op_delta, 3)) or MISSING,
                 duration(step.seconds),
-                str(len(step.fired) or "–"),
+                str(len(step.fired) or MISSING),
             )
             for step in run.steps
         ),
@@ -116,10 +122,25 @@ def run_card(run: PipelineRun, *, title: str = "", note: Note | None = None) -> 
     )
     return Card(
         title=title or f"Passes on {run.program.name}",
-        subtitle=f"{steps}, {changed} of which changed the IR, in {duration(run.seconds)}",
+        subtitle=f"{steps}, {changed}, in {duration(run.seconds)}",
         notes=(note,) if note else (),
         sections=(Section("Steps", table),),
     )
+
+
+def _status(step: Step) -> str:
+    status = "changed" if step.changed else "same"
+    return f"{SIGNS[status]} {status}"
+
+
+def run_html(run: PipelineRun) -> str:
+    """The run's card as HTML."""
+    return card_html(run_card(run))
+
+
+def run_text(run: PipelineRun) -> str:
+    """The run's card as text, with every step."""
+    return card_text(run_card(run), limit=100)
 
 
 def error_html(text: str) -> str:

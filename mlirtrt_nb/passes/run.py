@@ -70,9 +70,9 @@ def _kept(program: Snapshot | None) -> Snapshot:
     return program
 
 
-@dataclass
+@dataclass(repr=False)
 class PipelineRun:
-    """The steps of a run, and the program that came out."""
+    """The steps of a run, and the program that came out. In a notebook it is a table of the steps."""
 
     program: Program
     pipeline: str
@@ -112,6 +112,23 @@ class PipelineRun:
         from ..files import write_text
 
         write_text(path, run_page(self, **settings))
+
+    def __repr__(self) -> str:
+        names = ", ".join(step.name for step in self.steps)
+        return f"<PipelineRun of {self.program.name!r}: {names or 'no steps'}>"
+
+    def __str__(self) -> str:
+        from ..display.steps import run_text
+
+        return run_text(self)
+
+    def _repr_html_(self) -> str:
+        from ..display.steps import run_html
+
+        return run_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
 
 
 _COLUMNS = ["pass", "seconds", "changed", "ops_before", "ops_after"]

@@ -125,7 +125,7 @@ class Explorer:
         return run_card(self.run, note=note)
 
     def __repr__(self) -> str:
-        return card_text(self._card(), limit=60)
+        return card_text(self._card(), limit=100)
 
     def _repr_html_(self) -> str:
         return card_html(self._card())

@@ -21,6 +21,7 @@ __all__ = ["RULES", "details_html", "heading_html", "pane_html"]
 
 RULES = DIFF_RULES + LINE_RULES + REGION_RULES
 
+_LONGEST_OUTPUT = 8_000  # characters
 _WORDS = {
     "changed": "changed the IR",
     "same": "changed nothing",
@@ -47,7 +48,8 @@ def heading_html(state: ExplorerState, message: str = "") -> str:
         f'<h3>{escape(row.name)} <span class="mt-{kind}">{SIGNS[row.status]} {_WORDS[row.status]}</span></h3>',
     )
     help_text = shorten(row.item.entry.pass_.__doc__ or "", 400, placeholder=" …")
-    parts.append(f"<p>{escape(help_text)}</p>")
+    source = getattr(row.item.entry.pass_, "source", "")
+    parts.append(f"<p>{escape(help_text)}{escape(f' ({source})' if source else '')}</p>")
     if row.step is not None:
         parts.append(f"<p>{escape(step_facts(row.step))}</p>")
         parts.append(f"<p>{escape(delta_text(row.step.op_delta))}</p>" if row.step.op_delta else "")
@@ -105,6 +107,8 @@ def details_html(state: ExplorerState) -> str:
         if row.step.fired:
             count = plural(len(row.step.fired), "op")
             parts.append(_folded(f"Rewrites that fired ({count} replaced)", fired_table(row.step)))
+    if row is not None and row.step is not None and row.step.output:
+        parts.append(_code("Messages that it wrote", row.step.output[:_LONGEST_OUTPUT]))
     parts.append(_code("Reproducer, for a shell", reproducer(state)))
     parts.append(_code("Python", as_python(state.pipeline, state.program.source)))
     return _part(f'<div style="padding:0 12px 8px">{"".join(parts)}</div>', "Details")
