@@ -56,7 +56,8 @@ def compare(
         program: a Program, or anything that `mt.load` takes.
         precisions: names and `Precision` values, or a mapping from a name of your own to them.
         inputs: one sample (a mapping from input to array, or an array where there is one input), or a list
-            of them; None makes seeded synthetic ones. The first one is what latency is measured on.
+            of them; None makes seeded synthetic ones. The first one is what latency is measured on. A precision
+            that needs ranges of activations and has none gets them from these, and its note says so.
         reference: what errors and ratios are against; it gets a row of its own if it is not in `precisions`.
         executor: any `concurrent.futures.Executor` for building the variants and running the reference
             execution; None does one after the other.
@@ -82,7 +83,7 @@ def compare(
     step("passes", 0, 1)
     converted_once = converted(source, "fp32", targets, known)
     tasks = [
-        Task(name, precision, source, converted_once, targets, known, samples.values, cache)
+        Task(name, precision, source, converted_once, targets, known, samples, cache)
         for name, precision in chosen.items()
     ]
     variants = _made(tasks, executor, progress)

@@ -109,7 +109,9 @@ def _about(facts: Facts) -> Iterator[str]:
         if engines.reformat_layers:
             yield f"{plural(engines.reformat_layers, 'engine layer')} for changes of format or type alone"
     calibration = variant.precision.calibration
-    if getattr(calibration, "synthetic", False):
+    if variant.on_samples:
+        yield "calibrated on the inputs that it is compared on"
+    elif getattr(calibration, "synthetic", False):
         yield "calibrated on synthetic inputs"
     left = 0 if variant.plan is None else sum(row.count for row in variant.plan.fallback_rows)
     if left and variant.plan is not None and set(variant.plan.targets) != {"cpu"}:

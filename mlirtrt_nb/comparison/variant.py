@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..compilation import compile
 from ..errors import Cancelled, MlirTrtError
-from ..numerics.conversion import at_precision, resolved
+from ..numerics.conversion import at_precision, is_calibrated_on, resolved
 from ..numerics.interpreter import Interpreter
 from ..numerics.metrics import Errors
 from ..numerics.op_types import compute_type, kept_reason
+from ..numerics.samples import Samples
 from ..precision import Precision
 
 if TYPE_CHECKING:
-    import numpy as np
 
     from ..plan import Plan
     from ..program import Program
@@ -40,7 +40,7 @@ class Task:
     exact: Program
     targets: tuple[str, ...]
     shapes: Any
-    samples: tuple[Mapping[str, np.ndarray], ...]
+    samples: Samples
     cache: bool = True
     progress: Progress | None = None
 
@@ -66,7 +66,7 @@ class Variant:
     """What came of a task. `error` says what failed, in one line; what was made before is there all the same.
 
     `outputs` are the rounding reference's, one mapping per sample. `random` names the first op that draws
-    random numbers.
+    random numbers. `on_samples`: its ranges were found on the very samples that its errors are computed on.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Variant:
     outputs: tuple[Mapping[str, Any], ...] | None = None
     types: OpTypes = field(default_factory=OpTypes)
     random: str = ""
+    on_samples: bool = False
     error: str = ""
     errors: Errors | None = None  # beside the reference, once both are there
 
@@ -83,7 +84,8 @@ def make_variant(task: Task) -> Variant:
     """Build a variant and run it on the reference. A failure is its `error`; only Cancelled is raised."""
     made = Variant(task.name, task.precision)
     try:
-        precision = made.precision = resolved(task.program, task.precision, task.shapes)
+        precision = made.precision = resolved(task.program, task.precision, task.shapes, task.samples)
+        made.on_samples = is_calibrated_on(task.precision, task.samples)
         made.plan = compile(
             task.program, task.targets, precision, task.shapes, cache=task.cache, progress=task.progress
         )
@@ -108,8 +110,8 @@ def _run_reference(made: Variant, task: Task, precision: Precision) -> None:
         step = interpreter.random_ops[0]
         made.random = f"{step.op} '{step.source}'"
     outputs = []
-    for number, sample in enumerate(task.samples):
-        if task.progress is not None and task.progress("reference", number, len(task.samples)) is False:
+    for number, sample in enumerate(task.samples.values):
+        if task.progress is not None and task.progress("reference", number, len(task.samples.values)) is False:
             raise Cancelled("the comparison was cancelled")
         outputs.append(interpreter.run(sample))
     made.outputs = tuple(outputs)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..calibration.content import content_hash
 from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
 from ..precision import Precision
@@ -44,7 +45,8 @@ def bisect(
 
     Args:
         program: a Program, or anything that `mt.load` takes.
-        precision: a name or a `Precision`, as for `mt.compile`; its own exceptions stay.
+        precision: a name or a `Precision`, as for `mt.compile`; its own exceptions stay. Ranges of activations
+            that it lacks are found on `inputs`; the result has them.
         metric: "snr_db", "cosine", "top1_agreement" (at least the threshold), "max_abs_error" or
             "mean_abs_error" (at most).
         threshold: what the outputs, together and over all samples, must reach; None is the metric's usual one.
@@ -99,7 +101,8 @@ class _Search:
     def place(self, target: str | tuple[str, ...], shapes: Any) -> None:
         """Convert the exact program and run it."""
         self._target = target
-        self._given, self._precision = self._precision, resolved(self._source, self._precision, shapes)
+        given = self._precision
+        self._named, self._precision = repr(given), resolved(self._source, given, shapes, self._samples)
         self._exact = Interpreter(converted(self._source, "fp32", target, shapes))
         if self._exact.random_ops:
             step = self._exact.random_ops[0]
@@ -113,8 +116,8 @@ class _Search:
     def resume(self, path: Any) -> None:
         """Read what an earlier search found, if it was the same search."""
         identity = {
-            "program": self._exact.fingerprint,
-            "precision": repr(self._given),
+            "program": content_hash(self._source),
+            "precision": self._named,
             "goal": str(self._goal),
             "inputs": self._samples.fingerprint,
         }
@@ -123,7 +126,7 @@ class _Search:
     def run(self, progress: Progress | None) -> Precision:
         self._progress = progress
         if self._good(()):
-            return self._given
+            return self._precision
         order = self._order()
         if not order or not self._good(order):
             best = self._value(order)
@@ -132,7 +135,7 @@ class _Search:
                 hint="loosen the threshold, or take a precision whose inputs and outputs are not rounded",
             )
         kept = self._pruned(self._shortest(order))
-        return self._given.with_keep(*kept)
+        return self._precision.with_keep(*kept)
 
     def _order(self) -> Keeps:
         """Patterns of source nodes, by what each costs at the outputs of the first sample, costliest first."""

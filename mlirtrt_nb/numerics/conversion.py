@@ -11,13 +11,17 @@ from ..passes.pipeline import Pipeline
 from ..precision import Precision, check_supported
 from ..program import Program
 from ..targets import parse_targets
+from .samples import Samples
 
-__all__ = ["at_precision", "converted", "resolved"]
+__all__ = ["at_precision", "converted", "is_calibrated_on", "resolved"]
 
 
-def resolved(program: Program, precision: Precision | str, shapes: Any = None) -> Precision:
+def resolved(
+    program: Program, precision: Precision | str, shapes: Any = None, samples: Samples | None = None
+) -> Precision:
     """The precision with the activation ranges that it needs, so that they are found once.
 
+    Where it comes without any, they are found on `samples`, if those are the user's, else on synthetic inputs.
     Raises PrecisionError, CalibrationError.
     """
     chosen = Precision.of(precision)
@@ -25,7 +29,16 @@ def resolved(program: Program, precision: Precision | str, shapes: Any = None) -
         return chosen
     from ..calibration.collect import ranges_for
 
+    if is_calibrated_on(chosen, samples):
+        assert samples is not None
+        chosen = replace(chosen, calibration=list(samples.values))
     return replace(chosen, calibration=ranges_for(chosen, program, shapes))
+
+
+def is_calibrated_on(precision: Precision, samples: Samples | None) -> bool:
+    """Whether a precision's ranges are found on the samples that errors are computed on."""
+    given = samples is not None and not samples.synthetic
+    return given and precision.needs_ranges and precision.calibration is None
 
 
 def converted(

@@ -47,7 +47,9 @@ class OpErrors:
 
     def __str__(self) -> str:
         """ "tensorrt.convolution 'conv1': 12.3 dB, of its own 40.1 dB"."""
-        own = f"of its own {self.own.snr_db:.1f} dB" if self.own.squares or self.own.broken else "exact in itself"
+        own = (
+            f"of its own {self.own.snr_db:.1f} dB" if self.own.squares or self.own.broken else "exact in itself"
+        )
         return f"{self.op} '{self.source}': {self.reached.snr_db:.1f} dB, {own}"
 
 
@@ -157,7 +159,7 @@ def error_curve(
 
     Args:
         program: a Program, or anything that `mt.load` takes.
-        precision: a name or a `Precision`, as for `mt.compile`.
+        precision: a name or a `Precision`, as for `mt.compile`; ranges that it lacks are found on `inputs`.
         inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
         threshold: signal to noise in dB below which an op's result is bad.
         progress: called as `progress(phase, done, total)`; returning False cancels.
@@ -170,7 +172,7 @@ def error_curve(
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
     exact = converted(source, "fp32", target, known)
-    variant = at_precision(exact, resolved(source, precision, known), target)
+    variant = at_precision(exact, resolved(source, precision, known, samples), target)
     return curve_of(
         Interpreter(exact),
         Interpreter(variant),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -108,23 +107,6 @@ class Interpreter:
     def random_ops(self) -> tuple[Step, ...]:
         """Ops that draw random numbers: two runs of the program differ."""
         return tuple(step for step in self.steps if step.op in _RANDOM)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the IR, locations included, and of the weights: equal for programs that compute alike."""
-        digest = hashlib.blake2b(digest_size=16)
-        text = self.program.module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
-        digest.update(text.encode())
-        for name in sorted(self.program.weights):
-            array = np.ascontiguousarray(self.program.weights[name])
-            digest.update(f"{name} {array.dtype} {array.shape}\0".encode())
-            data = (
-                repr(array.tolist()).encode()
-                if array.dtype.kind == "O"
-                else array.view(np.uint8).reshape(-1).data
-            )
-            digest.update(data)
-        return digest.hexdigest()
 
     def walk(self, inputs: Mapping[str, np.ndarray]) -> Walk:
         """A run on inputs by name, to be iterated op by op."""

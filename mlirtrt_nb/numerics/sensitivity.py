@@ -132,7 +132,7 @@ def sensitivity(
 
     Args:
         program: a Program, or anything that `mt.load` takes.
-        precision: a name or a `Precision`, as for `mt.compile`.
+        precision: a name or a `Precision`, as for `mt.compile`; ranges that it lacks are found on `inputs`.
         inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
         progress: called as `progress(phase, done, total)`; returning False cancels.
 
@@ -143,7 +143,7 @@ def sensitivity(
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
     exact = converted(source, "fp32", target, known)
-    variant = at_precision(exact, resolved(source, wanted, known), target)
+    variant = at_precision(exact, resolved(source, wanted, known, samples), target)
     return sensitivity_of(Interpreter(exact), Interpreter(variant), samples, wanted, progress)
 
 

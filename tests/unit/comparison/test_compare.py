@@ -80,6 +80,7 @@ def test_types_of_ops_add_up(found: mt.Comparison) -> None:
     assert "f16" in found.df.loc[1, "op_types"]
     assert "i8" in found.df.loc[2, "op_types"]
     assert any("kept in a higher precision" in note for note in found.notes("int8"))
+    assert "calibrated on the inputs that it is compared on" in found.notes("int8")
 
 
 def test_a_reference_without_a_row_gets_one() -> None:
@@ -170,10 +171,13 @@ def test_tasks_and_variants_pickle() -> None:
 
     from mlirtrt_nb.comparison.variant import Task, make_variant
     from mlirtrt_nb.numerics.conversion import converted
+    from mlirtrt_nb.numerics.samples import samples_of
 
     program = mt.load(classifier())
     exact = converted(program)
-    task = Task("fp16", mt.Precision("fp16"), program, exact, ("cpu",), None, tuple(SAMPLES), False)
+    task = Task(
+        "fp16", mt.Precision("fp16"), program, exact, ("cpu",), None, samples_of(program, SAMPLES), False
+    )
     variant = pickle.loads(pickle.dumps(make_variant(pickle.loads(pickle.dumps(task)))))
     assert variant.error == ""
     assert variant.plan.targets == ("cpu",)

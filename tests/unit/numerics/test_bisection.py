@@ -11,7 +11,7 @@ import pytest
 import mlirtrt_nb as mt
 from mlirtrt_nb.errors import Cancelled, OptionError, PrecisionError
 
-from .models import inputs, overflowing
+from .models import classifier, inputs, overflowing
 
 SAMPLES = inputs((4, 8))
 
@@ -98,3 +98,12 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }"""
     with pytest.raises(PrecisionError, match="draws random numbers"):
         mt.bisect(random)
+
+
+def test_int8_brings_its_ranges() -> None:
+    """Ranges are found once, on the samples; the result carries them, so that compiling needs no more."""
+    samples = inputs((1, 3, 12, 12))
+    found = mt.bisect(classifier(), "int8", "cosine", 0.9, samples)
+    assert not found.calibration.synthetic
+    plan = mt.compile(classifier(), precision=found)
+    assert "samples" in plan.metadata["calibration"] or "batches" in plan.metadata["calibration"]
