@@ -11,6 +11,7 @@ __all__ = ["default_passes"]
 _INPUT = (
     "specialize-shapes",
     "onnx-expand-functions",
+    "onnx-qoperators-to-qdq",
     "onnx-eliminate-identity",
     "onnx-fold-constants",
     "fold-batch-norm",
