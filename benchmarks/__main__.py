@@ -19,6 +19,7 @@ NAMES = (
     "cpu_latency",
     "engine_parity",
     "compile_time",
+    "host_jit",
     "worker_overhead",
     "explorer",
 )

@@ -195,6 +195,7 @@ class _Argument:
         self.name = name
         self.kind = kind
         self._dtype = kind.np
+        self._is_tensor = kind.kind == "tensor"
 
     def __call__(self, value: Any) -> Any:
         return self._number(value) if self.kind.is_scalar else self._array(value)
@@ -230,6 +231,8 @@ class _Argument:
         return found.astype(self._dtype)[()]
 
     def _array(self, value: Any) -> np.ndarray:
+        if self._is_ready(value):
+            return value
         if self.kind.kind == "memref" and not isinstance(value, np.ndarray):
             raise InputError(
                 f"input {self.name!r} is a {_kind_name(value)}; a memref is changed in place",
@@ -252,11 +255,21 @@ class _Argument:
             return array
         return array if array.flags.c_contiguous else array.copy(order="C")
 
+    def _is_ready(self, value: Any) -> bool:
+        """Whether a value can be handed over as it is: the usual case, told quickly."""
+        return (
+            self._is_tensor
+            and type(value) is np.ndarray
+            and value.dtype == self._dtype
+            and value.flags.c_contiguous
+            and self._fits(value.shape)
+        )
+
     def _fits(self, shape: Sequence[int]) -> bool:
         wanted = self.kind.shape
-        return len(shape) == len(wanted) and all(
-            want in (-1, dim) for want, dim in zip(wanted, shape, strict=True)
-        )
+        if len(shape) != len(wanted):
+            return False
+        return shape == wanted or all(want in (-1, dim) for want, dim in zip(wanted, shape, strict=True))
 
     def _check_writable(self, array: np.ndarray) -> None:
         if not array.flags.writeable:

@@ -106,7 +106,7 @@ def _compiled(lowered: Lowered, name: str) -> Any:
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(lowered.bytecode)
         try:
-            return ExecutionEngine(module, opt_level=3, enable_object_dump=False)
+            return ExecutionEngine(module, opt_level=2, enable_object_dump=False)
         except RuntimeError as error:
             raise EngineBuildError(f"LLVM cannot compile it: {error}", where=f"@{name}") from error
 

@@ -22,7 +22,7 @@ from .fragments import append_text
 from .half_words import pass_as_words
 from .narrowing import narrow_by_way_of_f32
 from .reachable import alone
-from .runtime_ir import PREFIX, declarations, runtime
+from .runtime_ir import GUARD, PREFIX, declarations, runtime
 from .stablehlo_regions import control_flow_to_scf
 from .types import HostType, host_type
 from .walking import ops_where
@@ -176,11 +176,20 @@ class _Lowering:
         arguments, result = _c_interface(functions[_CIFACE + self._entry], len(self._inputs))
         text = runtime(self._entry, arguments, result, self._outputs)
         append_text(self._module.operation, text, self._functions().keys())
+        self._keep_inside()
         self._refuse_missing()
         if not self._module.operation.verify():
             raise EngineBuildError(
                 "the host cannot compile it: its LLVM IR is not valid", where=f"@{self._name}"
             )
+
+    def _keep_inside(self) -> None:
+        """Let only the ways in be seen from outside, so that LLVM need not compile the others by themselves."""
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        seen = {GUARD, *(_CIFACE + name for name in binders_of(self._functions()))}
+        for name, function in self._functions().items():
+            if function.name == "llvm.func" and function.regions[0].blocks and name not in seen:
+                function.attributes["linkage"] = internal
 
     def _refuse_missing(self) -> None:
         """Every function that is only declared must be the C library's."""

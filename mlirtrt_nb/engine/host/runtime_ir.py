@@ -82,7 +82,8 @@ llvm.func internal @__mt_leave() {{
   llvm.return
 }}
 
-llvm.func internal @_mlir_memref_to_llvm_aligned_alloc(%asked: i64, %size: i64) -> !llvm.ptr {{
+llvm.func internal @_mlir_memref_to_llvm_aligned_alloc(%asked: i64, %size: i64) -> (!llvm.ptr {{llvm.noalias}})
+    attributes {{passthrough = ["noinline"]}} {{
   %least = llvm.mlir.constant(64 : i64) : i64
   %alignment = llvm.intr.umax(%asked, %least) : (i64, i64) -> i64
   %largest = llvm.mlir.constant({_LARGEST} : i64) : i64
