@@ -17,6 +17,7 @@ _UNKNOWN_DIALECT = re.compile(
 )
 _NO_DIALECT = "operation being parsed with an unregistered dialect"
 _AVAILABLE = re.compile(r"Available dialects: ([^;]*?)(?: \(\* corresponding|;|$)")
+_UNDEFINED = "use of undeclared SSA value name"
 _CHOICES = re.compile(r"enum values for attribute '\w+' \[([^\]]*)\]")
 
 # What can stand where an op is expected without naming its dialect.
@@ -46,6 +47,8 @@ def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None
         available = _AVAILABLE.search(note or "")
         names = re.findall(r"\w+", available.group(1)) if available else []
         return f"unknown dialect {name}", nearest(name, names)
+    if message == _UNDEFINED and token.startswith("%"):
+        return f"{message} {token}", note
     if message.startswith(_NO_DIALECT):
         return "an op of an unknown dialect", note
     match = _CHOICES.search(message)

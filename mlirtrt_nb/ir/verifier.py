@@ -15,6 +15,7 @@ from torch_mlir import ir
 
 from ..errors import SourceSpan, VerificationError
 from . import shapes
+from .attributes import to_python
 from .builder import Op
 from .context import definition, definitions
 from .diagnostics import Found, found_in, place_of, raise_all, span_at
@@ -38,6 +39,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "dict": (ir.DictAttr,),
     "array": (ir.ArrayAttr,),
 }
+
+_NUMBERS = ("i32", "i64", "si64", "ui32", "f32", "f64")
+_LISTS = (ir.ArrayAttr, ir.DenseI32ArrayAttr, ir.DenseI64ArrayAttr, ir.DenseF32ArrayAttr)
 
 
 def reject(op: Op, message: str) -> NoReturn:
@@ -166,7 +170,26 @@ def _check_attribute(op: Op, attr: Attr) -> None:
             reject(op, f"needs the attribute {attr.name} ({attr.kind})")
         return
     if not _is_of(op.definition.dialect, found, attr.kind):
-        reject(op, f"{attr.name} = {found} is not of kind {attr.kind}")
+        right = _spelled(found, attr.kind)
+        hint = f"; write {right}" if right else ""
+        reject(op, f"{attr.name} = {found} is not of kind {attr.kind}{hint}")
+
+
+def _spelled(attribute: ir.Attribute, kind: str) -> str | None:
+    """The same value as an attribute of `kind`; None where it has none."""
+    if kind in _NUMBERS and isinstance(attribute, ir.IntegerAttr | ir.FloatAttr):
+        value = attribute.value
+        whole = kind[0] != "f"
+        return f"{int(value) if whole else float(value)} : {kind}" if not whole or value == int(value) else None
+    items = list(attribute) if isinstance(attribute, _LISTS) else None
+    if items is None or not kind.startswith("array<"):
+        return None
+    values = [to_python(item) if isinstance(item, ir.Attribute) else item for item in items]
+    element = kind[6:-1]
+    if not all(type(value) is int or (type(value) is float and element == "f32") for value in values):
+        return None
+    listed = ", ".join(str(float(v) if element == "f32" else v) for v in values)
+    return f"array<{element}: {listed}>" if values else f"array<{element}>"
 
 
 def _is_of(dialect: str, attribute: ir.Attribute, kind: str) -> bool:

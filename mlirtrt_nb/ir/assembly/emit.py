@@ -127,7 +127,12 @@ class Emitter(Reader):
                 given = parsed.operand_types[n] = [self._known_type(value, parsed) for value in values]
             if len(given) != len(values):
                 name = parsed.syntax.op.operands[n].name
-                raise Problem(f"{name}: {len(values)} values but {len(given)} types", parsed.position)
+                raise Problem(
+                    f"{parsed.syntax.shown}: {name} has {len(values)} values but {len(given)} types",
+                    parsed.position,
+                    parsed.syntax.sample,
+                    len(parsed.syntax.shown),
+                )
             types += given
         return types
 

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from .tokens import BLANK, SYMBOL, VALUE, Unbalanced, balanced_end, deep_end, skip_blank
 
-__all__ = ["NamedArgument", "arguments_at", "function_arguments", "region_op_end", "simple_op_end"]
+__all__ = [
+    "NamedArgument",
+    "arguments_at",
+    "begins_statement",
+    "function_arguments",
+    "region_op_end",
+    "simple_op_end",
+]
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,11 @@ _NEXT_STATEMENT = re.compile(
 )
 
 
+def begins_statement(text: str, position: int) -> bool:
+    """Whether another op, or the end of a region, follows what ends at `position`."""
+    return _NEXT_STATEMENT.match(text, position) is not None
+
+
 def simple_op_end(text: str, start: int) -> int | None:
     """The end of an op that stands on one line, from `start` behind its `=`; None where that is uncertain."""
     end = text.find("\n", start)
@@ -80,7 +92,7 @@ def simple_op_end(text: str, start: int) -> int | None:
     line = text[start:end].rstrip()
     if "//" in line or "loc(" in line or _ENDS_OPEN.search(line) or not _balanced(line):
         return None
-    return start + len(line) if _NEXT_STATEMENT.match(text, end) else None
+    return start + len(line) if begins_statement(text, end) else None
 
 
 def region_op_end(text: str, start: int) -> tuple[int, int] | None:
@@ -103,7 +115,7 @@ def region_op_end(text: str, start: int) -> tuple[int, int] | None:
             opening = close + 1 + rest.rindex("{")
     except Unbalanced:
         return None
-    if "//" in rest or "loc(" in rest or not _balanced(rest) or not _NEXT_STATEMENT.match(text, end):
+    if "//" in rest or "loc(" in rest or not _balanced(rest) or not begins_statement(text, end):
         return None
     return close, close + 1 + len(rest)
 

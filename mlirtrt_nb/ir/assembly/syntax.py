@@ -46,6 +46,13 @@ class Syntax:
         return compile_writer(self.op)
 
     @cached_property
+    def sample(self) -> str | None:
+        """The op as its example has it, for those who wrote it otherwise; None without one."""
+        found = (line.strip() for line in self.op.example.split("\n") if f"{self.shown} " in line)
+        line = next(found, None)
+        return None if line is None else f"it is written {line}"
+
+    @cached_property
     def defaults(self) -> dict[str, str]:
         """The defaults of attributes as MLIR prints them."""
         texts = {attr.name: default_text(self.op.dialect, attr) for attr in self.op.attrs}

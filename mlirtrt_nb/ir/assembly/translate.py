@@ -16,7 +16,7 @@ from ..symbols import ENGINES_MARK
 from .attributes import Problem, clean, to_generic, unclosed
 from .generic_form import read_generic
 from .meanings import Meanings
-from .names import arguments_at, function_arguments
+from .names import arguments_at, begins_statement, function_arguments
 from .parsed import Parsed
 from .syntax import dialect_names, shown_names, syntax_of
 from .tokens import BLANK, IDENT, STRING, Unbalanced, deep_end, skip_blank
@@ -198,8 +198,20 @@ class Translator(LineReader):
             if name == ENGINES_MARK:
                 parsed.attributes[ENGINES_MARK] = None
         else:
-            syntax.read(self, parsed)
+            self._read(parsed)
         self._finish(parsed)
+
+    def _read(self, parsed: Parsed) -> None:
+        """Read an op in its own syntax. What is wrong with that comes with an example; what is missing is
+        missed behind the op, not where the next one begins."""
+        try:
+            parsed.syntax.read(self, parsed)
+        except Problem as problem:
+            behind = len(self.text[: problem.position].rstrip())
+            if "\n" in self.text[behind : problem.position] and begins_statement(self.text, behind):
+                problem.position = behind
+            problem.hint = problem.hint or parsed.syntax.sample
+            raise
 
     def region(self, parsed: Parsed, index: int) -> None:
         """Translate a region of `parsed`; the ones before it must have been."""

@@ -7,6 +7,7 @@ from torch_mlir import ir
 
 from mlirtrt_nb.errors import MlirTrtError, ParseError, VerificationError
 from mlirtrt_nb.ir.assembly import parse_module
+from mlirtrt_nb.ir.verifier import errors_of
 
 
 def failure(text: str, context: ir.Context) -> MlirTrtError:
@@ -54,7 +55,12 @@ def wrapped(op: str) -> str:
             "kAND",
             "<kADD>"[:4],
         ),
-        ("%0 = tensorrt.softmax {axis = 0} %x tensor<4xf32>", "expected ':'", None, "t"),
+        (
+            "%0 = tensorrt.softmax {axis = 0} %x tensor<4xf32>",
+            "expected ':'",
+            "written %0 = tensorrt.softmax",
+            "t",
+        ),
         ("%0 = tensorrt.softmax {axis = 0} : tensor<4xf32>", "expected the value input", None, ":"),
         ("%0 = tensorrt.softmax {axis = 0} %x : ]", "expected a type", None, "]"),
         (
@@ -66,10 +72,22 @@ def wrapped(op: str) -> str:
         (
             "%0 = tensorrt.element_wise <kSUM>(%x, %x : tensor<4xf32>) -> tensor<4xf32>",
             "2 operands but 1 types",
-            None,
+            "it is written",
             None,
         ),
-        ("%0 = tensorrt.softmax {axis = 0} %y : tensor<4xf32>", "use of undeclared SSA value name", None, "%y"),
+        (
+            "%0 = tensorrt.concatenation {axis = 0 : i32} ins(%x, %x : tensor<4xf32>) -> tensor<8xf32>",
+            "tensorrt.concatenation: inputs has 2 values but 1 types",
+            "it is written",
+            "tensorrt.concatenation",
+        ),
+        ("%0 = tensorrt.shape %x", "expected ':'", "it is written %0 = tensorrt.shape", ""),
+        (
+            "%0 = tensorrt.softmax {axis = 0} %y : tensor<4xf32>",
+            "use of undeclared SSA value name %y",
+            None,
+            "%y",
+        ),
         (
             "%0 = tensorrt.softmax {axis = 0} %x : tensor<5xf32>",
             "expects different type than prior uses",
@@ -107,6 +125,31 @@ def test_one_mistake(op: str, message: str, hint: str | None, marked: str | None
         assert error.span.line == 2
         assert error.span.text == f"  {op}"
         assert error.span.text[error.span.column - 1 :].startswith(marked)
+
+
+@pytest.mark.parametrize(
+    ("op", "message"),
+    [
+        ("softmax {axis = 0 : i32} %x : tensor<4xf32>", "axis = 0 : i32 is not of kind i64; write 0 : i64"),
+        (
+            "reduce <kSUM> %x {reduceAxes = [0]} : tensor<4xf32> -> tensor<f32>",
+            "reduceAxes = [0] is not of kind array<i64>; write array<i64: 0>",
+        ),
+        (
+            "reduce <kSUM> %x {reduceAxes = array<i32: 0>} : tensor<4xf32> -> tensor<f32>",
+            "reduceAxes = array<i32: 0> is not of kind array<i64>; write array<i64: 0>",
+        ),
+        ("softmax {axis = 0.5 : f32} %x : tensor<4xf32>", "axis = 5.000000e-01 : f32 is not of kind i64"),
+        (
+            "activation {activationType = #tensorrt.activation_type<kELU>, alpha = 1 : i64} %x : tensor<4xf32>",
+            "alpha = 1 : i64 is not of kind f32; write 1.0 : f32",
+        ),
+    ],
+)
+def test_attribute_of_another_kind(op: str, message: str, context: ir.Context) -> None:
+    """The message says how to write the value."""
+    module = parse_module(wrapped(f"%0 = tensorrt.{op}"), "cell", context)
+    assert [error.what.partition(": ")[2] for error in errors_of(module)] == [message]
 
 
 def test_broken_rule(context: ir.Context) -> None:
