@@ -20,6 +20,7 @@ class Table:
 
     `bars` gives one column, by index, a share per row (0 to 1, or None) that HTML draws as a bar. `levels`
     gives each row one of `Note`'s levels, by which HTML colours its first cell; the cell has its sign itself.
+    `whole`: text shows every row, and no cell is cut.
     """
 
     headers: tuple[str, ...]
@@ -29,6 +30,7 @@ class Table:
     caption: str = ""
     bars: tuple[int, tuple[float | None, ...]] | None = None
     levels: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -51,10 +51,10 @@ def _card(found: Comparison) -> Card:
     notes = [Note(text, "warn") for text in found.warnings]
     if found.samples.synthetic:
         notes.append(Note("errors are on synthetic inputs: give inputs= for those of your data", "warn"))
-    notes += _why(found)
     sections = [
         Section("Speed and memory", _speed(found)),
         Section("Error", _errors(found)),
+        Section("Why", _why(found)),
         Section("Where the numbers come from", _sources(found), open=False),
     ]
     if len(found.conditions):
@@ -160,14 +160,14 @@ def _errors(found: Comparison) -> Table:
     return Table(headers, cells, (False, *[True] * 5, False), levels=tuple(map(_level, rows)))
 
 
-def _why(found: Comparison) -> list[Note]:
-    """One note per variant that has something to say."""
-    notes = []
+def _why(found: Comparison) -> Table:
+    """A row per sentence; a variant is named in its first."""
+    rows, levels = [], []
     for row in _rows(found):
-        sentences = found.notes(row["variant"])
-        if sentences:
-            notes.append(Note(f"{row['variant']}: {'; '.join(sentences)}", _level(row)))
-    return notes
+        for place, sentence in enumerate(found.notes(row["variant"]) or ["nothing to note"]):
+            rows.append((_named(row) if place == 0 else "", sentence))
+            levels.append(_level(row))
+    return Table(("variant", "notes"), tuple(rows), (False, False), levels=tuple(levels), whole=True)
 
 
 def _conditions(found: Comparison) -> Table:
@@ -187,4 +187,4 @@ def _sources(found: Comparison) -> Table:
     for column, text in found.sources.items():
         columns.setdefault(text, []).append(column)
     rows = tuple((", ".join(names), text) for text, names in columns.items())
-    return Table(("columns", "come from"), rows)
+    return Table(("columns", "come from"), rows, whole=True)

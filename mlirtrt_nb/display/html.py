@@ -60,8 +60,9 @@ def _row(table: Table, number: int) -> str:
     for column, text in enumerate(table.rows[number]):
         tag = 'th scope="row"' if column == 0 else "td"
         bar = _bar(table, number, column)
-        if column == 0 and number < len(table.levels):
-            shown = f'<span class="mt-{table.levels[number]}">{escape(text)}</span>'
+        if column == 0 and text and number < len(table.levels):
+            level = table.levels[number]
+            shown = f'<span class="mt-{level}" style="white-space:nowrap">{escape(text)}</span>'
         else:
             shown = escape(text)
         cells.append(f"<{tag}{_align(table, column)}>{shown}{bar}</{tag.split()[0]}>")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .card import Card, Note, Section, Table
 from .html import card_html
 from .text import card_text
-from .units import count, decibels, number, plural, share
+from .units import MISSING, count, decibels, number, plural, share
 
 if TYPE_CHECKING:
     from ..numerics.error_curve import ErrorCurve, OpErrors
@@ -175,7 +175,9 @@ def _ranges(found: Ranges) -> Card:
     )
     notes: list[Note] = []
     if any(finding.keep for finding in findings):
-        notes.append(Note(".precision('fp16') gives a Precision that keeps in fp32 what the last column says", "warn"))
+        notes.append(
+            Note(".precision('fp16') gives a Precision that keeps in fp32 what the last column says", "warn")
+        )
     elif not any(finding.level != "good" for finding in findings):
         notes.append(Note("every value has a place in f16"))
     sections = []
@@ -190,14 +192,18 @@ def _findings_table(findings: list[Finding]) -> Table:
     rows = tuple(
         (
             f"{Note('', entry.level).sign} {entry.source}",
-            entry.op,
+            entry.op.partition(".")[2],
             entry.problem,
             entry.cure,
-            f"keep={entry.keep!r}" if entry.keep else "–",
+            f"keep={entry.keep!r}" if entry.keep else MISSING,
         )
         for entry in shown
     )
-    return Table(("source", "op", "problem", "cure", "applied by"), rows, more=len(findings) - len(shown))
+    headers: tuple[str, ...] = ("source", "op", "problem", "cure", "applied by")
+    if not any(entry.keep for entry in shown):
+        headers, rows = headers[:-1], tuple(row[:-1] for row in rows)
+    levels = tuple(entry.level for entry in shown)
+    return Table(headers, rows, more=len(findings) - len(shown), levels=levels)
 
 
 def _ranges_table(ops: list[OpRange]) -> Table:
@@ -208,10 +214,10 @@ def _ranges_table(ops: list[OpRange]) -> Table:
             entry.source,
             number(entry.low),
             number(entry.high),
-            count(entry.overflowing) if entry.overflowing else "–",
-            share(entry.subnormal) if entry.subnormal else "–",
-            share(entry.vanishing) if entry.vanishing else "–",
-            f"{len(entry.dead)} of {entry.channels}" if entry.dead else "–",
+            count(entry.overflowing) if entry.overflowing else MISSING,
+            share(entry.subnormal) if entry.subnormal else MISSING,
+            share(entry.vanishing) if entry.vanishing else MISSING,
+            f"{len(entry.dead)} of {entry.channels}" if entry.dead else MISSING,
         )
         for entry in shown
     )

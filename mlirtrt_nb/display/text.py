@@ -31,7 +31,8 @@ def _section(section: Section, limit: int, code: bool) -> list[str]:
 
 def table_text(table: Table, limit: int = 50) -> str:
     """The table in columns under a rule; numbers to the right, long cells cut in the middle."""
-    shown = [[_cut(cell) for cell in row] for row in table.rows[:limit]]
+    limit = len(table.rows) if table.whole else limit
+    shown = [[_cut(cell, whole=table.whole) for cell in row] for row in table.rows[:limit]]
     widths = [
         max([_width(header), *(_width(row[column]) for row in shown)])
         for column, header in enumerate(table.headers)
@@ -51,9 +52,9 @@ def _line(table: Table, cells: list[str], widths: list[int]) -> str:
     return "  ".join(padded).rstrip()
 
 
-def _cut(cell: str) -> str:
+def _cut(cell: str, *, whole: bool = False) -> str:
     cell = " ".join(cell.split())
-    if len(cell) <= _WIDEST:
+    if whole or len(cell) <= _WIDEST:
         return cell
     half = (_WIDEST - 1) // 2
     return f"{cell[:half]}…{cell[-half:]}"

@@ -17,6 +17,7 @@ __all__ = ["error_curve_figure", "ranges_figure", "sensitivity_figure"]
 
 _MOST_BARS = 15
 _CEILING_DB = 120.0  # an exact result is drawn here
+_FLOOR_DB = -20.0  # and one that is not finite here
 
 
 def error_curve_figure(curve: ErrorCurve) -> Any:
@@ -24,20 +25,30 @@ def error_curve_figure(curve: ErrorCurve) -> Any:
     figure = new_figure((9, 3.2))
     axes = figure.subplots()
     reached, own = (
-        np.clip([getattr(entry, side).snr_db for entry in curve.ops], -20.0, _CEILING_DB)
+        np.array([max(getattr(entry, side).snr_db, _FLOOR_DB) for entry in curve.ops])
         for side in ("reached", "own")
     )
     places = np.arange(len(curve.ops))
-    axes.plot(places, reached, "-o", markersize=3, label="with everything before it")
-    axes.plot(places, own, "x", markersize=5, alpha=0.7, label="its own error")
+    axes.plot(places, np.minimum(reached, _CEILING_DB), "-o", markersize=3, label="with everything before it")
+    makes = np.isfinite(own)  # most ops make no error of their own
+    axes.plot(
+        places[makes], own[makes], "x", markersize=5, alpha=0.7, label="its own error, where it makes one"
+    )
     axes.axhline(curve.threshold, linestyle="--", linewidth=1, color="0.4")
-    axes.annotate(f"bad below {curve.threshold:g} dB", (0, curve.threshold), va="bottom", fontsize=8)
+    axes.annotate(
+        f"bad below {curve.threshold:g} dB",
+        (1, curve.threshold),
+        xycoords=("axes fraction", "data"),
+        ha="right",
+        va="bottom",
+        fontsize=8,
+    )
     bad = next((n for n, entry in enumerate(curve.ops) if entry.reached.snr_db < curve.threshold), None)
     if bad is not None:
         axes.annotate(
             f"first bad: {curve.ops[bad].source}",
-            (bad, reached[bad]),
-            (6, 14),
+            (bad, min(reached[bad], _CEILING_DB)),
+            (6, 30),
             textcoords="offset points",
             fontsize=8,
             arrowprops={"arrowstyle": "->"},
