@@ -49,7 +49,9 @@ def heading_html(state: ExplorerState, message: str = "") -> str:
     )
     help_text = shorten(row.item.entry.pass_.__doc__ or "", 400, placeholder=" …")
     source = getattr(row.item.entry.pass_, "source", "")
-    parts.append(f"<p>{escape(help_text)}{escape(f' ({source})' if source else '')}</p>")
+    if source and source not in help_text:
+        help_text = f"{help_text} ({source})"
+    parts.append(f"<p>{escape(help_text)}</p>")
     if row.step is not None:
         parts.append(f"<p>{escape(step_facts(row.step))}</p>")
         parts.append(f"<p>{escape(delta_text(row.step.op_delta))}</p>" if row.step.op_delta else "")
@@ -70,10 +72,13 @@ def pane_html(state: ExplorerState, limits: DiffLimits | None = None) -> str:
     view = state.view
     limits = limits or DiffLimits(context=view.context)
     before, after = state.around(state.selected)
-    if view.mode in ("before", "after"):
+    row = state.row
+    if view.mode in ("before", "after") or (view.mode != "against" and (row is None or row.step is None)):
+        # A pass that did not run changed nothing: what is to be seen is the IR that it would get.
         text = state.text(before if view.mode == "before" else after)
         body = regions_html(text, limit=limits.lines, folded=view.fold_regions, value=view.value or None)
-        return _scrolled(body if text else "<p>There is no such function here.</p>", f"IR {view.mode} the pass")
+        label = "IR after the pass" if view.mode == "after" else "IR before the pass"
+        return _scrolled(body if text else "<p>There is no such function here.</p>", label)
     labels = ("before", "after")
     if view.mode == "against":
         before, after, like = state.across(state.selected)

@@ -216,6 +216,7 @@ def test_a_failing_pass_is_shown_in_place(opened: tuple[Explorer, ExplorerView])
     explorer.insert(broken, after="tensorrt-canonicalize")
     assert labels(view)[2] == "✗ broken"
     assert "&lt;no&gt; such luck" in view.heading.value and "^~~~" in view.heading.value
+    assert view.modes.value == "inline" and "tensorrt.activation" in view.pane.value
     view.modes.value = "after"
     assert "tensorrt.activation" in view.pane.value
     assert "✗" in repr(explorer)
