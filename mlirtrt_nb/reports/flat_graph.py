@@ -23,13 +23,14 @@ _ENDS = ("func.return", "plan.yield")
 
 @dataclass(frozen=True)
 class FlatOp:
-    """An op that computes: its name as shown, where it came from, the backend that can take it, and why that
-    is not TensorRT ("" where it is)."""
+    """An op that computes: its name as shown, where it came from, the backend that can take it, why that is
+    not TensorRT ("" where it is), and the region that it is in."""
 
     name: str
     source: str
     backend: str
     reason: str = ""
+    region: int = 0
 
 
 @dataclass
@@ -43,19 +44,30 @@ class FlatValue:
 
 @dataclass
 class FlatGraph:
-    """Ops in an order in which they can run, and the values between them. Constants are left out."""
+    """Ops in an order in which they can run, and the values between them. Constants are left out.
+
+    Region 0 is the function's body; the others are those of branches and loops of the Plan, which `holders`
+    names by the op that they are of (None for region 0).
+    """
 
     ops: list[FlatOp] = field(default_factory=list)
     values: list[FlatValue] = field(default_factory=list)
+    holders: list[int | None] = field(default_factory=lambda: [None])
 
     @cached_property
     def producers(self) -> list[list[int]]:
-        """Per op, the ops whose results it reads."""
+        """Per op, the ops of its own region whose results it, or what is in its regions, reads."""
         found: list[set[int]] = [set() for _ in self.ops]
         for value in self.values:
-            if value.producer is not None:
-                for reader in value.readers:
-                    found[reader].add(value.producer)
+            if value.producer is None:
+                continue
+            home = self.ops[value.producer].region
+            for reader in value.readers:
+                at: int | None = reader
+                while at is not None and self.ops[at].region != home:
+                    at = self.holders[self.ops[at].region]
+                if at is not None and at != value.producer:
+                    found[at].add(value.producer)
         return [sorted(entry) for entry in found]
 
 
@@ -83,6 +95,7 @@ class _Reader:
 
         self._functions = dict(functions(program.module))
         self._ids: dict[ir.Value, int] = {}
+        self._region = 0
         self.graph = FlatGraph()
 
     def function(self, function: ir.Operation, arguments: Sequence[ir.Value] | None) -> list[ir.Value]:
@@ -96,7 +109,7 @@ class _Reader:
         return self._block(block)
 
     def _block(self, block: ir.Block) -> list[ir.Value]:
-        from ..passes.clustering.values import is_constant
+        from ..passes.clustering.values import CONTROL_FLOW, captured_values, is_constant
 
         for op in block.operations:
             operation = op.operation
@@ -106,9 +119,25 @@ class _Reader:
                 self._forward(operation, self.function(self._callee(operation), list(operation.operands)))
             elif operation.name == "plan.cluster":
                 self._forward(operation, self._block(operation.regions[0].blocks[0]))
+            elif operation.name in CONTROL_FLOW:
+                self._control(operation)
             elif not is_constant(operation):
-                self._op(operation)
+                self._op(operation, captured_values(operation))
         return []
+
+    def _control(self, operation: ir.Operation) -> None:
+        """A branch or a loop of the Plan: an op that reads its own operands, with ops in its regions."""
+        holder, outer = len(self.graph.ops), self._region
+        self._op(operation, list(operation.operands))
+        for region in operation.regions:
+            self._region = len(self.graph.holders)
+            self.graph.holders.append(holder)
+            for argument in region.blocks[0].arguments:
+                self._new(argument, None)
+            for value in self._block(region.blocks[0]):
+                if value in self._ids:  # read by who runs the region
+                    self.graph.values[self._ids[value]].readers.append(holder)
+        self._region = outer
 
     def _callee(self, call: ir.Operation) -> ir.Operation:
         from ..passes.plan.steps import symbol_path
@@ -121,19 +150,19 @@ class _Reader:
             if value in self._ids:
                 self._ids[result] = self._ids[value]
 
-    def _op(self, operation: ir.Operation) -> None:
+    def _op(self, operation: ir.Operation, reads: Sequence[ir.Value]) -> None:
         from ..ir.context import shown_name
         from ..ir.locations import sources_of
         from ..passes.clustering.dataflow import backend_of
-        from ..passes.clustering.values import captured_values
 
         number = len(self.graph.ops)
         source = next(iter(sources_of(operation.location)), "")
         reason = ""
         if "plan.fallback" in operation.attributes:
             reason = str(operation.attributes["plan.fallback"].value)  # type: ignore[attr-defined]
-        self.graph.ops.append(FlatOp(shown_name(operation.name), source, backend_of(operation), reason))
-        for value in captured_values(operation):
+        backend = backend_of(operation)
+        self.graph.ops.append(FlatOp(shown_name(operation.name), source, backend, reason, self._region))
+        for value in reads:
             if value in self._ids:
                 self.graph.values[self._ids[value]].readers.append(number)
         for result in operation.results:

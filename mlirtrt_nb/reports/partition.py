@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ __all__ = ["Part", "Partition", "partition"]
 
 # Settings that `what_if` tries.
 _SIZES = (1, 2, 3, 5, 10, 20, 50)
-_NAMED = {"tensorrt": "engine", "host": "host", "kernel": "host", "onnx": "host", "": "rest"}
+_NAMED = {"tensorrt": "engine", "host": "host", "kernel": "host", "onnx": "host", "": "control"}
 _MOST_KINDS = 4
 
 
@@ -64,11 +64,25 @@ def _converted(
 ) -> Program:
     from ..compilation import before_clustering
     from ..frontends.load import load
+    from ..targets import parse_targets
 
     program = source if isinstance(source, Program) else load(source)
     if "plan" in set(program.ops["dialect"]):
         return program  # it is cut already
-    return before_clustering(program, target, shapes, pipeline)
+    worth = any(name != "cpu" for name in parse_targets(target))
+    return _opened(before_clustering(program, target, shapes, pipeline), worth)
+
+
+def _opened(program: Program, worth: bool) -> Program:
+    """With those branches and loops open that no engine holds whole, as clustering has them."""
+    from ..ir.inspect import entry_function
+    from ..passes.clustering.refused_regions import open_refused
+
+    entry = entry_function(program.module.operation)
+    if entry is not None:
+        with program.context:
+            open_refused(entry.regions[0].blocks[0], worth=worth)
+    return program
 
 
 class Partition:
@@ -247,7 +261,7 @@ _WHAT_IF = [
 
 def _why(part: Part, ops: list[FlatOp]) -> str:
     """The commonest reason among the ops of a host part; "" for an engine."""
-    if part.backend == "tensorrt":
+    if part.backend in ("tensorrt", ""):
         return ""
     reasons = Counter(op.reason or "too small for an engine" for op in ops)
     return reasons.most_common(1)[0][0]
@@ -259,22 +273,41 @@ def _total(values: Iterable[FlatValue]) -> int | None:
 
 
 def _parts(graph: FlatGraph, least: int, merge: str) -> list[Part]:
-    """The clusters in an order in which they can run, named as the passes name their functions."""
+    """The clusters in an order in which they can run, named as the passes name their functions. What is in a
+    branch or a loop of the Plan follows it."""
+    inside: dict[int, list[int]] = {}
+    for region, holder in enumerate(graph.holders):
+        if holder is not None:
+            inside.setdefault(holder, []).append(region)
+    counts: Counter[str] = Counter()
+    parts: list[Part] = []
+
+    def visit(region: int) -> None:
+        for backend, ops in _clusters(graph, region, least, merge):
+            noun = _NAMED[backend]
+            parts.append(Part(f"{noun}_{counts[noun]}", backend, ops))
+            counts[noun] += 1
+            for op in ops:
+                for inner in inside.get(op, ()):
+                    visit(inner)
+
+    visit(0)
+    return parts
+
+
+def _clusters(graph: FlatGraph, region: int, least: int, merge: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The clusters of one region in an order in which they can run: the backend and the ops of each."""
     from ..dialects.plan.attributes import BACKENDS
     from ..passes.clustering.partition import settled_partition, topological_order
 
-    producers = graph.producers
+    ops = [number for number, op in enumerate(graph.ops) if op.region == region]
+    place = {op: number for number, op in enumerate(ops)}
+    producers = [[place[producer] for producer in graph.producers[op]] for op in ops]
     clusters, backends = settled_partition(
-        [op.backend for op in graph.ops], producers, BACKENDS, merge=merge, least=least
+        [graph.ops[op].backend for op in ops], producers, BACKENDS, merge=merge, least=least
     )
     members: dict[int, list[int]] = {}
-    for op, cluster in enumerate(clusters):
-        members.setdefault(cluster, []).append(op)
-    counts: Counter[str] = Counter()
-    parts = []
+    for number, cluster in enumerate(clusters):
+        members.setdefault(cluster, []).append(number)
     for cluster in topological_order(clusters, producers):
-        ops = members[cluster]
-        noun = _NAMED[backends[ops[0]]]
-        parts.append(Part(f"{noun}_{counts[noun]}", backends[ops[0]], tuple(ops)))
-        counts[noun] += 1
-    return parts
+        yield backends[members[cluster][0]], tuple(ops[number] for number in members[cluster])

@@ -90,13 +90,30 @@ def test_unknown_sizes_are_not_made_up() -> None:
     assert mt.partition(load(text), shapes={"x": (2, 4, 4)}).boundary_bytes == 136
 
 
-def test_branches_are_read_with_what_they_capture() -> None:
-    """A value that only a branch reads still connects its maker with the If."""
-    text = """<ir_version: 8, opset_import: ["" : 17]> main (float[4] x, bool c) => (float[4] y)
-    { a = Relu(x)
-      y = If (c) <then_branch = t () => (float[4] p) { p = Tanh(a) },
-                  else_branch = e () => (float[4] q) { q = Neg(a) }> }"""
-    view = mt.partition(load(text), pipeline="-onnx-to-tensorrt,plan-clustering")
+BRANCHES = """<ir_version: 8, opset_import: ["" : 17]> main (float[4,4] x, bool c) => (float[4,4] y)
+{ a = Relu(x)
+  y = If (c) <then_branch = t () => (float[4,4] p)
+                { h = MatMul(a, a)  d = Det(h)  g = Mul(h, d)  p = MatMul(g, h) },
+              else_branch = e () => (float[4,4] q) { q = Neg(a) }> }"""
+
+
+def test_the_parts_of_branches_follow_the_branch() -> None:
+    """A branch that no engine holds whole has parts of its own, before a build as after it; none of them
+    reaches out of the branch."""
+    program = load(BRANCHES)
+    plan = mt.compile(program, ["cpu", "sm89"], cache=False, isolate=False)
+    view = mt.partition(program)
+    names = [part.name for part in view.parts]
+    assert names[0] == "engine_0" and "control_0" in names
+    assert view.engines == mt.partition(plan).engines == len(plan.engines.query("target == 'sm89'"))
+    inside = names[names.index("control_0") + 1 :]
+    assert {"host_0", "engine_1", "engine_2"} <= set(inside)
+    assert view.df.set_index("part").loc["control_0", ["kinds", "why"]].tolist() == ["1 if", ""]
+
+
+def test_a_closed_branch_is_one_op() -> None:
+    """For the CPU alone nothing is opened; a value that only a branch reads still connects the two."""
+    view = mt.partition(load(BRANCHES), target="cpu", pipeline="-onnx-to-tensorrt,plan-clustering")
     assert [part.backend for part in view.parts] == ["onnx"] and view.ops == 2
 
 
