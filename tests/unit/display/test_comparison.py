@@ -137,7 +137,7 @@ def test_html_says_what_the_text_says(comparison: Comparison) -> None:
 
 def test_signs_go_with_colours(comparison: Comparison) -> None:
     """A coloured cell has its sign as text, so that nothing is said by colour alone."""
-    coloured = re.findall(r'<span class="mt-(good|warn|bad)">(.)', comparison._repr_html_())
+    coloured = re.findall(r'<span class="mt-(good|warn|bad)"[^>]*>(.)', comparison._repr_html_())
     assert {"good": "✓", "bad": "✗"}.items() <= dict(coloured).items()
     assert all({"good": "✓", "warn": "⚠", "bad": "✗"}[level] == sign for level, sign in coloured)
 
