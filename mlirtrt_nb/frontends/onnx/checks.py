@@ -25,7 +25,9 @@ _AXIS_NAMES: Final = (
 )
 AXIS_OPS: Final = {"Flatten": 1} | dict.fromkeys(_AXIS_NAMES.split(), 0)
 # What the checker refuses and every runtime takes.
-_HARMLESS: Final = re.compile(r"Field 'shape' of '?type'? is required but missing|is required to be non-empty")
+_HARMLESS: Final = re.compile(
+    r"Field '(?:shape' of '?type'?|type' of 'value_info') is required but missing|is required to be non-empty"
+)
 _NO_NAMES: Final = ("", "?", "-1", "None")
 _MESSAGE_LENGTH: Final = 300
 
@@ -105,8 +107,11 @@ def _run_checker(model: ModelProto, *, again: bool = False) -> None:
 
 
 def _fill_in(graph: GraphProto) -> None:
-    """Give the graph and its subgraphs the names and shapes that the checker wants and nobody needs."""
+    """Give the graph and its subgraphs the names, types and shapes that the checker wants and nobody needs."""
     graph.name = graph.name or "graph"
+    for entry in graph.output:
+        if entry.type.WhichOneof("value") is None:
+            entry.type.tensor_type.elem_type = TensorProto.FLOAT
     for entry in (*graph.input, *graph.output):
         if entry.type.HasField("tensor_type") and not entry.type.tensor_type.HasField("shape"):
             entry.type.tensor_type.shape.SetInParent()
