@@ -152,21 +152,12 @@ def finish(converted: Program, context: PassContext) -> Plan:
 def _pipeline(given: Pipeline | str | None, targets: tuple[str, ...], precision: Precision) -> Pipeline:
     from .passes.pipeline import Pipeline
 
-    if given is None:
-        return Pipeline.default(targets, precision)
-    if precision.base != "fp32":
+    if given is not None and precision.base != "fp32":
         raise OptionError(
             f"pipeline= says which passes run, so that precision={precision.base!r} has no effect",
             hint="give pipeline=mt.Pipeline.default(target, precision), changed as you like",
         )
-    if isinstance(given, str):
-        return Pipeline.parse(given)
-    if not isinstance(given, Pipeline):
-        raise OptionError(
-            f"pipeline= is a {type(given).__name__}",
-            hint="give a Pipeline, its text, or None for the default one",
-        )
-    return given
+    return Pipeline.of(given, targets, precision)
 
 
 def _tell(progress: Progress | None, phase: str, done: int, total: int) -> None:

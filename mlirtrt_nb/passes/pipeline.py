@@ -61,7 +61,9 @@ class Pipeline:
 
     @staticmethod
     def of(
-        given: Pipeline | str | None, target: str | tuple[str, ...] = "cpu", precision: str = "fp32"
+        given: Pipeline | str | None,
+        target: str | tuple[str, ...] = "cpu",
+        precision: Precision | str = "fp32",
     ) -> Pipeline:
         """A pipeline as callers may give it: one, its text, or None for the default. Raises OptionError."""
         if given is None:
