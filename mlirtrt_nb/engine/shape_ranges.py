@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torch_mlir import ir
 
     from ..dialects.onnx.export import ExportedModel
+    from .host.shapes import HostShapes
     from .onnxruntime.session import OrtEngine
 
 __all__ = ["FunctionProfiles", "assign_profiles"]
@@ -184,7 +185,7 @@ class _Walk:
         if not read and not returned:
             return
         try:
-            resolver = _Resolver(path, function, self._weights)
+            resolver = _resolver(path, function, self._weights)
             self._keep(call, read, resolver, arguments, measure=True)
         except MlirTrtError as error:
             self.unknown.update((call.results[number], error.what) for number in read)
@@ -199,7 +200,7 @@ class _Walk:
         self,
         call: ir.Operation,
         wanted: list[int],
-        resolver: _Resolver,
+        resolver: _Resolver | HostShapes,
         arguments: list[list[Shapes]],
         *,
         measure: bool,
@@ -303,6 +304,15 @@ def _set_profiles(function: ir.OpView, key: str, columns: Sequence[Sequence[Shap
     function.attributes[key] = ir.ArrayAttr.get(entries)
 
 
+def _resolver(path: str, function: ir.OpView, weights: Mapping[str, np.ndarray]) -> _Resolver | HostShapes:
+    attributes = function.attributes
+    if "plan.backend" in attributes and attributes["plan.backend"].value == "host":
+        from .host.shapes import HostShapes
+
+        return HostShapes(function.operation, weights)
+    return _Resolver(path, function, weights)
+
+
 class _Resolver:
     """Shapes of one function's results for given shapes of its arguments."""
 
@@ -362,6 +372,8 @@ class _Resolver:
         """Run the function on zeros and on ones, and read the shapes off."""
         if self._data_dependent:  # it would say nothing about them
             raise ShapeError(f"its shape depends on the data that {self._data_dependent} reads")
+        if sum(prod(shape) for shape in arguments) > _MOST_MEASURED:
+            raise ShapeError(f"{self._path} reads too much to be run for the shapes that it gives")
         kinds = [dtypes.by_mlir(port.dtype).np for port in self._exported.inputs]
         zeros, ones = (
             [np.full(shape, fill, kind) for shape, kind in zip(arguments, kinds, strict=True)]
@@ -386,6 +398,8 @@ class _Resolver:
 
 # Elements of a value whose shape depends on data: memory for more is not set aside for what may never come.
 _MOST_BOUNDED = 1 << 24
+# Elements of all that a function reads when it is run for the shapes that it gives.
+_MOST_MEASURED = 1 << 28
 
 
 def _data_dependent(function: ir.OpView) -> str | None:

@@ -107,3 +107,22 @@ def test_what_no_plan_can_hold() -> None:
         }""")
         )
     assert caught.value.span.line == 2
+
+
+def test_shapes_that_vary() -> None:
+    """An engine behind host code gets its range of shapes from what that code gives at the corners."""
+    program = mt.from_mlir("""func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %c0 = arith.constant 0 : index
+      %c2 = arith.constant 2 : index
+      %n = tensor.dim %x, %c0 : tensor<?x4xf32>
+      %half = arith.divui %n, %c2 : index
+      %0 = tensor.extract_slice %x[0, 0] [%half, 4] [1, 1] : tensor<?x4xf32> to tensor<?x4xf32>
+      %1 = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %0 : tensor<?x4xf32>
+      return %1 : tensor<?x4xf32>
+    }""")
+    plan = mt.compile(program, target=["cpu", "sm89"], shapes={"arg0": ("2x4", "6x4", "8x4")})
+    assert {engine.target for engine in plan.engine_values if "trt_engines" in engine.name} == {"cpu", "sm89"}
+    assert "min = [1, 4], opt = [3, 4], max = [4, 4]" in plan.text()
+    for rows in (2, 5, 8):
+        x = np.random.default_rng(rows).normal(size=(rows, 4)).astype("f4")
+        np.testing.assert_array_equal(plan.session("cpu")(x), np.maximum(x[: rows // 2], 0))
