@@ -18,7 +18,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 # These call passes and compile thousands of times; the rest run as users do, in the worker process.
-IN_PROCESS = ("conformance", "unit/frontends", "unit/passes/input", "unit/passes/tensorrt", "unit/widgets")
+IN_PROCESS = (
+    "conformance",
+    "unit/engine/host",
+    "unit/frontends",
+    "unit/passes/input",
+    "unit/passes/tensorrt",
+    "unit/widgets",
+)
 
 
 @pytest.hookimpl(tryfirst=True)

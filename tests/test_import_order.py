@@ -28,7 +28,7 @@ ROWS = [
     {"runtime"},
     {"build"},
     {"plan", "plan_file"},
-    {"compilation", "fallbacks", "isolated_compilation", "native", "calibration"},
+    {"compilation", "fallbacks", "isolated_compilation", "isolated_run", "native", "calibration"},
     {"opt", "display", "reports"},
     {"numerics"},
     {"comparison"},

@@ -75,10 +75,10 @@ def _own_sources(own: Sequence[Pass]) -> list[str]:
     """What is known of passes that are the user's own, whose names say nothing to another process."""
     lines = []
     for pass_ in own:
-        function = getattr(pass_, "function", type(pass_))
         lines.append(f"pass {pass_.name} is the user's own:")
         with suppress(OSError, TypeError):
-            lines += [f"    {line.rstrip()}" for line in inspect.getsource(function).splitlines()]
+            text = getattr(pass_, "text", None) or inspect.getsource(getattr(pass_, "function", type(pass_)))
+            lines += [f"    {line.rstrip()}" for line in text.splitlines()]
     return lines
 
 

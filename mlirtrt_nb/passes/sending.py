@@ -14,7 +14,8 @@ from typing import Any
 import cloudpickle
 
 from ..errors import PassError, SourceSpan, span_of_line
-from .base import Pass
+from .base import Pass, available
+from .mlir_pass import MlirPass
 
 __all__ = ["by_value", "is_own", "why_unsendable"]
 
@@ -45,8 +46,10 @@ def by_value(passes: Sequence[Pass]) -> Iterator[None]:
 
 
 def is_own(pass_: Pass) -> bool:
-    """Whether the pass is the user's own: a function of theirs, or a class that is not of this package."""
-    return hasattr(pass_, "function") or not type(pass_).__module__.startswith(f"{__package__}.")
+    """Whether the pass is the user's own, so that its name says nothing to another process."""
+    if isinstance(pass_, MlirPass):
+        return False
+    return available().get(pass_.name) is not type(pass_) or _own_module(pass_) is not None
 
 
 def _own_module(pass_: Pass) -> ModuleType | None:
