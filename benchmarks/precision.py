@@ -48,7 +48,7 @@ def run(names: Sequence[str] = SPINE) -> list[Benchmark]:
             for benchmark, precision in zip(weights, WEIGHTS, strict=True):
                 if precision in numbers:
                     benchmark.rows.append(_bytes(name, numbers[precision], exact))
-    return [builds, *weights, layers]
+    return [benchmark for benchmark in (builds, *weights, layers) if benchmark.rows]
 
 
 def _built(name: str) -> tuple[dict[str, EngineNumbers], list[str]]:
