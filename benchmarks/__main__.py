@@ -17,6 +17,7 @@ NAMES = (
     "assembly",
     "peak_memory",
     "cpu_latency",
+    "control_flow",
     "engine_parity",
     "compile_time",
     "host_jit",

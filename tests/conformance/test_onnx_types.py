@@ -151,3 +151,13 @@ def test_a_chain_without_declared_types():
     )
     assert plan.fallbacks.empty
     np.testing.assert_allclose(plan.session("cpu")(x), np.maximum(x, 0).sum(), rtol=1e-6)
+
+
+def test_an_input_without_a_type_is_an_error():
+    """Nothing could work it out; the message names the input."""
+    with pytest.raises(mt.InvalidModelError, match="the input 'x' declares no type"):
+        plan_of(
+            [helper.make_node("Relu", ["x"], ["y"])],
+            [helper.make_empty_tensor_value_info("x")],
+            [tensor("y", TensorProto.FLOAT, [2])],
+        )

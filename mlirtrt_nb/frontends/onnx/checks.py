@@ -88,6 +88,11 @@ def check(model: ModelProto) -> None:
     imports = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
     _check_imports(imports)
     Scope(model.graph, imports, None).check()
+    for entry in model.graph.input:
+        if entry.type.WhichOneof("value") is None:
+            raise InvalidModelError(
+                f"the input {entry.name!r} declares no type", hint="say its element type, and its shape if known"
+            )
     _run_checker(model)
 
 
