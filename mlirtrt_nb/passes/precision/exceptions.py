@@ -16,7 +16,7 @@ from ..tensorrt.matching import kind_of, maker
 from .marks import mark, mark_weights
 from .operands import Product, is_move, products
 
-__all__ = ["LARGE_SUM", "mark_ends", "mark_floating"]
+__all__ = ["LARGE_SUM", "mark_depthwise", "mark_ends", "mark_floating"]
 
 # A sum of more values than this is done in the higher precision: fp16 has 11 bits, which as many terms use up.
 LARGE_SUM = 1024
@@ -174,6 +174,20 @@ def mark_ends(program: Program, rest: str, weights: str | None) -> None:
             mark_weights(product.operation, weights)
     for product in first:
         mark(product.operation, rest, "first layer: it reads the input itself")
+
+
+def mark_depthwise(program: Program, rest: str) -> None:
+    """Mark convolutions with one input channel per output: on mobile networks they make most of the error."""
+    for product in products(program):
+        if product.is_convolution and product.weight is not None and _channels_in(product.operation) == 1:
+            mark(product.operation, rest, "a depthwise convolution: few weights, and much error")
+
+
+def _channels_in(convolution: ir.Operation) -> int:
+    """How many input channels each output channel of a grouped convolution reads; 0 without groups."""
+    groups = int(Op.of(convolution).attr("num_groups") or 1)
+    channels = ir.RankedTensorType(convolution.operands[0].type).shape[1]
+    return 0 if groups == 1 or channels == shapes.DYNAMIC else channels // groups
 
 
 def _ends(listed: list[Product]) -> tuple[list[Product], list[Product]]:

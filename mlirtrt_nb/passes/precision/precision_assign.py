@@ -20,7 +20,8 @@ __all__ = ["PrecisionAssign"]
 @register
 class PrecisionAssign(Pass):
     """Mark the ops that stay in a higher precision: those that `keep` names, and the default exceptions
-    (statistics of normalizations, softmax, exponentials, large sums; the first and last layer for int8).
+    (statistics of normalizations, softmax, exponentials, large sums; depthwise convolutions, the first and the
+    last layer where activations are quantized).
     The mark and its reason stay on the op: `precision.type`, `precision.reason`."""
 
     name = "precision-assign"
@@ -34,7 +35,7 @@ class PrecisionAssign(Pass):
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir import ir
 
-        from .exceptions import mark_ends, mark_floating
+        from .exceptions import mark_depthwise, mark_ends, mark_floating
 
         keeps = [entry if isinstance(entry, Keep) else Keep.parse(entry) for entry in self.keep]
         rest = ELEMENTS[self.rest]
@@ -42,6 +43,8 @@ class PrecisionAssign(Pass):
             _mark_kept(program, keeps)
             if not self.defaults:
                 return
+            if self.base in ("int8", "fp8"):
+                mark_depthwise(program, rest)
             if self.base == "int8":
                 mark_ends(program, rest, None if rest == "f32" else "i8")
             if rest != "f32":

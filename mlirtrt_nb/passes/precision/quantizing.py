@@ -44,8 +44,12 @@ class Quantizer:
     def weights_only(self) -> None:
         """Store weights of products, and of tables that rows are gathered from, in the small type."""
         for product in products(self._program):
-            if product.constant is not None and kept_type(product.operation) is None:
+            if product.constant is None or kept_type(product.operation) is not None:
+                continue
+            if self._has_finite_weights(product.operation):
                 self._weight(product, self._kind)
+            else:
+                mark(product.operation, self._rest, "its weights hold NaN or infinity")
         self._tables()
 
     def with_activations(self, ranges: Mapping[str, float]) -> None:
@@ -76,10 +80,18 @@ class Quantizer:
             reason = "the range of its input is 0"
         elif ranges[name] / LIMITS[self._kind] < 2.0**-126:
             reason = "the range of its input is denormal"
+        elif not self._has_finite_weights(site.operation):
+            reason = "its weights hold NaN or infinity"
         else:
             return True
         mark(site.operation, self._rest, reason)
         return False
+
+    def _has_finite_weights(self, operation: ir.Operation) -> bool:
+        product = product_of(operation)
+        held = None if product is None else product.constant
+        array = None if held is None else constant(held.results[0], self._program.weights)
+        return array is None or not array.size or bool(np.isfinite([array.max(), array.min()]).all())
 
     # Activations
 
@@ -179,7 +191,12 @@ class Quantizer:
             if held is None or kept_type(operation) is not None or Op.of(operation).attr("axis") != 0:
                 continue
             array = value_of(held.attributes["weights"], self._program.weights)
-            if array.dtype != np.float32 or array.ndim != 2 or array.size < _TABLE:
+            if (
+                array.dtype != np.float32
+                or array.ndim != 2
+                or array.size < _TABLE
+                or not np.isfinite(array).all()
+            ):
                 continue
             key = (held.results[0], "i8 1")
             if key not in self._rounded:

@@ -167,3 +167,21 @@ def test_a_function_has_no_text() -> None:
     again = mt.Pipeline.parse(str(pipeline))
     with pytest.raises(mt.PrecisionError, match="names the function"):
         again.run(mt.load(convolutions()))
+
+
+def test_depthwise_convolutions() -> None:
+    """A convolution of one channel a group is kept for int8 and fp8; one of two channels a group is not."""
+    body = """
+        %w = tensorrt.constant dense<1.0> : tensor<8x1x3x3xf32>
+        %v = tensorrt.constant dense<1.0> : tensor<8x2x3x3xf32>
+        %a = tensorrt.convolution {num_groups = 8 : ui32, post_padding = array<i64: 1, 1>,
+          pre_padding = array<i64: 1, 1>, stride = array<i64: 1, 1>}
+          in(%x : tensor<1x8x6x6xf32>) kernel(%w : tensor<8x1x3x3xf32>) -> tensor<1x8x6x6xf32>
+        %b = tensorrt.convolution {num_groups = 4 : ui32, post_padding = array<i64: 1, 1>,
+          pre_padding = array<i64: 1, 1>, stride = array<i64: 1, 1>}
+          in(%a : tensor<1x8x6x6xf32>) kernel(%v : tensor<8x2x3x3xf32>) -> tensor<1x8x6x6xf32>
+        """
+    program = text_program("%x: tensor<1x8x6x6xf32>", body, "%b : tensor<1x8x6x6xf32>")
+    for base in ("int8", "fp8"):
+        assert assigned(program, base=base, rest="fp32").text().count("a depthwise convolution") == 1
+    assert "precision.reason" not in assigned(program, base="int4", rest="fp32").text()

@@ -193,3 +193,14 @@ def _names(program: Program) -> list[str]:
 
     with program.context, ir.Location.unknown():
         return list(tensor_names(next(functions(program))).values())
+
+
+@pytest.mark.parametrize("base", ["int8", "int4"])
+def test_weights_that_are_not_finite(base: str) -> None:
+    """Weights with NaN in them have no scale: the op stays, with the reason on it."""
+    program = mt.load(convolutions())
+    precision = mt.Precision(base, calibration=calibration(program), block=32)
+    program.weights["w1"] = program.weights["w1"].copy()
+    program.weights["w1"][0, 0, 0, 0] = np.nan
+    made = quantized(program, precision)
+    assert attributes_of(made, REASON)["middle"] == "its weights hold NaN or infinity"
