@@ -11,7 +11,7 @@ from .diff import DIFF_RULES, DiffLimits, diff_html
 from .html import table_html
 from .lines import LINE_RULES
 from .regions import REGION_RULES, regions_html
-from .steps import SIGNS, delta_table, delta_text, fired_table, run_card, step_facts, total_delta
+from .steps import SIGNS, delta_table, delta_text, error_html, fired_table, run_card, step_facts, total_delta
 from .style import framed, page, sheet
 from .units import duration
 
@@ -54,6 +54,7 @@ def run_page(
     title: str = "",
     view: Literal["inline", "side by side"] = "inline",
     against: PipelineRun | None = None,
+    error: str = "",
 ) -> str:
     """The whole document, of at most about 480 kB: diffs are cut shorter where there are many.
 
@@ -61,20 +62,24 @@ def run_page(
         title: the heading; the program's name if "".
         view: how diffs are drawn.
         against: another run, to be compared with step by step, aligned by pass.
+        error: why the run ended early, shown above the steps that went well.
     """
     lines = 400
     while True:
-        html = _document(run, title, view == "side by side", against, lines)
+        html = _document(run, title, view == "side by side", against, error, lines)
         if len(html) <= _LARGEST or lines <= 12:
             return html
         lines = max(12, min(lines // 2, lines * _LARGEST // len(html)))
 
 
-def _document(run: PipelineRun, title: str, columns: bool, against: PipelineRun | None, lines: int) -> str:
+def _document(
+    run: PipelineRun, title: str, columns: bool, against: PipelineRun | None, error: str, lines: int
+) -> str:
     name = title or f"Passes on {run.program.name}"
     rules = f"<style>{sheet()}{DIFF_RULES}{LINE_RULES}{REGION_RULES}{_PAGE_RULES}</style>"
     body = (
-        f"{rules}<h2>{escape(name)}</h2><p>{escape(run_card(run).subtitle)}</p>{_tools()}"
+        f"{rules}<h2>{escape(name)}</h2><p>{escape(run_card(run).subtitle)}</p>"
+        f"{error_html(error) if error else ''}{_tools()}"
         f'<div class="mt-body"><nav aria-label="Steps"><ol class="mt-list">{"".join(_entries(run))}</ol></nav>'
         f"<div>{''.join(_sections(run, columns, against, lines))}</div></div>{_ends(run, lines)}"
         f"<script>{_script()}</script>"

@@ -31,6 +31,7 @@ _parser.add_argument("source", metavar="SOURCE", help="the program to run the pa
 _parser.add_argument("--passes", metavar="P", help="a variable or text with the pipeline to start with")
 _parser.add_argument("--against", metavar="P", help="a variable or text with a pipeline to compare with")
 _parser.add_argument("--target", action="append", default=[], metavar="T", help="as for %%trt_compile")
+_parser.add_argument("--precision", default="fp32", metavar="P", help="whose default pipeline: fp16, int8, ...")
 _parser.add_argument("--shape", action="append", default=[], metavar="S", help="as for %%trt_compile")
 _parser.add_argument("--html", metavar="FILE", help="also write the run as one HTML file")
 _parser.add_argument("--name", metavar="N", help="variable to store the Explorer in")
@@ -58,6 +59,7 @@ class TrtPassesMagics(Magics):
             _pipeline(scope, arguments.passes),
             against=_pipeline(scope, arguments.against),
             target=parse_target_options(arguments.target, "cpu"),
+            precision=arguments.precision,
             shapes=parse_shape_options(arguments.shape),
         )
         if arguments.html:

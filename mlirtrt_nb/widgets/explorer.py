@@ -22,6 +22,8 @@ from .explorer_state import ExplorerState
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
+    from ..precision import Precision
+
 __all__ = ["Explorer", "explore"]
 
 
@@ -104,6 +106,8 @@ class Explorer:
         another; settings as of `PipelineRun.to_html`."""
         if self.state.baseline.pipeline != self.run.pipeline:
             settings.setdefault("against", self.state.baseline)
+        if self.state.error is not None:
+            settings.setdefault("error", str(self.state.error))
         self.run.to_html(path, **settings)
 
     @property
@@ -145,6 +149,7 @@ def explore(
     *,
     against: Pipeline | str | None = None,
     target: str | Iterable[str] = "cpu",
+    precision: Precision | str = "fp32",
     shapes: Any = None,
 ) -> Explorer:
     """Open the pass explorer on a program.
@@ -153,7 +158,7 @@ def explore(
         program: a Program, or anything that `mt.load` takes.
         pipeline: the passes to start with, or their text; the default pipeline if None.
         against: a pipeline to compare with, aligned by pass; the one at the start if None.
-        target, shapes: as for `mt.compile`; dynamic inputs may go without shapes.
+        target, precision, shapes: as for `mt.compile`; dynamic inputs may go without shapes.
 
     Raises:
         SourceError, ShapeError, TargetError, OptionError. A pass that fails is shown in the explorer.
@@ -163,6 +168,6 @@ def explore(
     targets = parse_targets(target)
     source = program if isinstance(program, Program) else load(program)
     context = PassContext(targets, parse_profiles(source.inputs, shapes) if shapes else ())
-    start = Pipeline.of(pipeline, targets)
-    other = None if against is None else Pipeline.of(against, targets)
+    start = Pipeline.of(pipeline, targets, precision)
+    other = None if against is None else Pipeline.of(against)
     return Explorer(ExplorerState(source, start, context, other))

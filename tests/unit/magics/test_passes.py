@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -59,7 +60,8 @@ def test_completion_knows_its_options(shell: InteractiveShell) -> None:
     shell.push({"program": mt.from_mlir(TEXT)})
 
     def complete(text: str) -> list[str]:
-        return [match.text for match in shell.Completer.completions(text, len(text))]
+        with provisionalcompleter():
+            return [match.text for match in shell.Completer.completions(text, len(text))]
 
     assert "program" in complete("%trt_passes prog")
     assert "tensorrt-canonicalize" in complete("%trt_passes program --against tensorrt-can")

@@ -205,7 +205,7 @@ def test_every_pass_has_a_form(name: str) -> None:
     assert all(isinstance(row, ipywidgets.Widget) for row in rows)
 
 
-def test_a_failing_pass_is_shown_in_place(opened: tuple[Explorer, ExplorerView]) -> None:
+def test_a_failing_pass_is_shown_in_place(opened: tuple[Explorer, ExplorerView], tmp_path: Path) -> None:
     """Its row has a cross, the heading its message with the user's line, and the last good IR stays."""
 
     @mt.module_pass("broken")
@@ -220,6 +220,8 @@ def test_a_failing_pass_is_shown_in_place(opened: tuple[Explorer, ExplorerView])
     view.modes.value = "after"
     assert "tensorrt.activation" in view.pane.value
     assert "✗" in repr(explorer)
+    explorer.to_html(tmp_path / "failed.html")
+    assert "&lt;no&gt; such luck" in (tmp_path / "failed.html").read_text(encoding="utf-8")
     view.undo.click()
     assert explorer.state.error is None
 
@@ -246,6 +248,18 @@ def test_from_code(opened: tuple[Explorer, ExplorerView]) -> None:
     assert str(explorer.redo().pipeline).startswith("-symbol-dce")
     with pytest.raises(OptionError, match="did you mean plan-clustering"):
         explorer.toggle("plan-clusterin")
+
+
+def test_the_passes_of_a_precision() -> None:
+    """The default pipeline of fp16 has its casts, and what they changed; options of every kind are shown."""
+    made = explore(mt.from_mlir(TEXT), precision="fp16")
+    assert isinstance(made.widget, ipywidgets.VBox)
+    casts = next(row for row in made.state.rows() if row.name == "precision-cast")
+    assert casts.status == "changed"
+    for row in made.state.rows():
+        made.select(row.name)
+        assert made._view.form.children
+    assert "f16" in made.program.text()
 
 
 def test_the_page_compares_with_the_start(opened: tuple[Explorer, ExplorerView], tmp_path: Path) -> None:
