@@ -23,7 +23,7 @@ from .half_words import pass_as_words
 from .narrowing import narrow_by_way_of_f32
 from .reachable import alone
 from .runtime_ir import GUARD, PREFIX, declarations, runtime
-from .stablehlo_regions import control_flow_to_scf
+from .stablehlo_rest import convert_rest
 from .types import HostType, host_type
 from .walking import ops_where
 from .weights import binders_of, take_weights
@@ -81,7 +81,7 @@ class _Lowering:
     def run(self) -> Lowered:
         root = self._module.operation
         self._passes(stages.frontend_stages(_dialects(root)))
-        control_flow_to_scf(root)
+        convert_rest(root)
         self._refuse(lambda dialect: dialect in _INPUT)
         self._passes(stages.TO_TENSORS)
         names = take_weights(root, self._weights)

@@ -189,6 +189,12 @@ CASES = {
         "    stablehlo.return %y : tensor<2xf32>\n  }, {\n    stablehlo.return %a : tensor<2xf32>\n"
         "  }) : (tensor<i32>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>",
     ),
+    "barrier and size": _one(
+        "(%a: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<i32>)",
+        "  %0 = stablehlo.optimization_barrier %a : tensor<2x3xf32>\n"
+        "  %1 = stablehlo.get_dimension_size %0, dim = 1 : (tensor<2x3xf32>) -> tensor<i32>\n"
+        "  return %0, %1 : tensor<2x3xf32>, tensor<i32>",
+    ),
     "bits": _one(
         "(%a: tensor<3xf32>) -> (tensor<3xi32>, tensor<3xf32>)",
         "  %0 = stablehlo.bitcast_convert %a : (tensor<3xf32>) -> tensor<3xi32>\n"

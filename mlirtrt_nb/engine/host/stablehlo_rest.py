@@ -1,4 +1,4 @@
-"""StableHLO's control flow as scf: the one part of StableHLO that MLIR's own conversion to linalg leaves alone.
+"""What MLIR's own conversion of StableHLO to linalg leaves alone: control flow, and ops that compute nothing.
 
 Run after that conversion, when the regions hold linalg and tensor ops already.
 """
@@ -12,27 +12,39 @@ from torch_mlir.dialects import arith, tensor
 
 from .walking import ops_where
 
-__all__ = ["control_flow_to_scf"]
+__all__ = ["convert_rest"]
 
 
-def control_flow_to_scf(module: ir.Operation) -> None:
-    """Turn every `stablehlo.if`, `case` and `while` into `scf.if`, `index_switch` and `while`."""
+def convert_rest(module: ir.Operation) -> None:
+    """Turn every `stablehlo.if`, `case` and `while` into `scf.if`, `index_switch` and `while`, the size of a
+    dimension into `tensor.dim`, and a barrier to optimisations into what it stands before."""
     for operation in ops_where(module, lambda op: op.name in _CONVERSIONS):
         with ir.InsertionPoint(operation), operation.location:
-            made = _CONVERSIONS[operation.name](operation)
-        for old, new in zip(operation.results, made.results, strict=True):
+            values = _CONVERSIONS[operation.name](operation)
+        for old, new in zip(operation.results, values, strict=True):
             old.replace_all_uses_with(new)
         operation.erase()
 
 
-def _if(operation: ir.Operation) -> ir.Operation:
+def _barrier(operation: ir.Operation) -> Sequence[ir.Value]:
+    return list(operation.operands)
+
+
+def _dimension_size(operation: ir.Operation) -> Sequence[ir.Value]:
+    kind = ir.RankedTensorType(operation.results[0].type)
+    axis = arith.ConstantOp(ir.IndexType.get(), ir.IntegerAttr(operation.attributes["dimension"]).value).result
+    size = arith.IndexCastOp(kind.element_type, tensor.DimOp(operation.operands[0], axis).result).result
+    return [tensor.FromElementsOp(kind, [size]).result]
+
+
+def _if(operation: ir.Operation) -> Sequence[ir.Value]:
     made = _create("scf.if", operation, [_scalar(operation.operands[0])], regions=2)
     for region, target in zip(operation.regions, made.regions, strict=True):
         _move(region, target, "scf.yield")
-    return made
+    return list(made.results)
 
 
-def _case(operation: ir.Operation) -> ir.Operation:
+def _case(operation: ir.Operation) -> Sequence[ir.Value]:
     """Any index without a branch of its own takes the last one."""
     count = len(operation.regions)
     index = arith.IndexCastOp(ir.IndexType.get(), _scalar(operation.operands[0])).result
@@ -41,18 +53,20 @@ def _case(operation: ir.Operation) -> ir.Operation:
     default, *others = made.regions
     for region, target in zip(operation.regions, [*others, default], strict=True):
         _move(region, target, "scf.yield")
-    return made
+    return list(made.results)
 
 
-def _while(operation: ir.Operation) -> ir.Operation:
+def _while(operation: ir.Operation) -> Sequence[ir.Value]:
     made = _create("scf.while", operation, list(operation.operands), regions=2)
     condition, body = operation.regions
     _move(condition, made.regions[0], "scf.condition", _with_arguments)
     _move(body, made.regions[1], "scf.yield")
-    return made
+    return list(made.results)
 
 
-_CONVERSIONS: dict[str, Callable[[ir.Operation], ir.Operation]] = {
+_CONVERSIONS: dict[str, Callable[[ir.Operation], Sequence[ir.Value]]] = {
+    "stablehlo.get_dimension_size": _dimension_size,
+    "stablehlo.optimization_barrier": _barrier,
     "stablehlo.if": _if,
     "stablehlo.case": _case,
     "stablehlo.while": _while,
