@@ -192,7 +192,7 @@ def _findings_table(findings: list[Finding]) -> Table:
     rows = tuple(
         (
             f"{Note('', entry.level).sign} {entry.source}",
-            entry.op.partition(".")[2],
+            entry.op.removeprefix("tensorrt."),
             entry.problem,
             entry.cure,
             f"keep={entry.keep!r}" if entry.keep else MISSING,

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch_mlir import ir
 
 from ..errors import Cancelled
 from ..frontends.load import load
+from ..ir.constants import handle_name, value_of
 from ..precision import Precision
 from ..program import Program
 from .conversion import converted
-from .interpreter import Interpreter, Step
+from .interpreter import Interpreter
 from .samples import samples_of, shapes_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Finding", "OpRange", "Ranges", "ranges"]
+__all__ = ["Finding", "OpRange", "Ranges", "ranges", "weights_of"]
 
 Progress = Callable[[str, int, int], bool]
 
+WEIGHTS = "weights"  # in place of an op's name
 F16_LARGEST = 65504.0
 F16_SMALLEST_NORMAL = 2.0**-14
 F16_SMALLEST = 2.0**-24
@@ -73,8 +76,8 @@ class OpRange:
     def dead(self) -> list[int]:
         return [] if self.alive is None else np.flatnonzero(~self.alive).tolist()
 
-    def add(self, array: np.ndarray) -> None:
-        """Count the values of an array in."""
+    def add(self, array: np.ndarray, *, channels: bool = True) -> None:
+        """Count the values of an array in; its axis 1 is of channels, but for weights."""
         finite = np.isfinite(array)
         self.not_finite += int(array.size - np.count_nonzero(finite))
         magnitude = np.abs(np.where(finite, array, 0))
@@ -90,7 +93,8 @@ class OpRange:
         self.nonzero += int(np.count_nonzero(nonzero))
         self.small += int(np.count_nonzero(nonzero & (magnitude < F16_SMALLEST_NORMAL)))
         self.tiny += int(np.count_nonzero(nonzero & (magnitude <= F16_SMALLEST / 2)))
-        self._add_channels(nonzero)
+        if channels:
+            self._add_channels(nonzero)
 
     def _add_channels(self, nonzero: np.ndarray) -> None:
         if nonzero.ndim < 3:
@@ -119,11 +123,12 @@ class Finding:
 
 @dataclass
 class Ranges:
-    """The ranges of all results of a program, and what is wrong with them.
+    """The ranges of all results and weights of a program, and what is wrong with them.
 
     Attributes:
         inputs: what they were computed on, in words.
-        ops: one entry per op with a floating-point result, in program order.
+        ops: one entry per op with a floating-point result, in program order, each after one for its weights,
+            whose op is called "weights".
     """
 
     name: str
@@ -222,7 +227,12 @@ def ranges(
     source = program if isinstance(program, Program) else load(program)
     samples = samples_of(source, inputs, shapes)
     interpreter = Interpreter(converted(source, "fp32", "cpu", shapes_for(source, inputs, shapes)))
-    found: dict[int, OpRange] = {}
+    found: dict[tuple[int, int], OpRange] = {}
+    for step in interpreter.steps:
+        for array in weights_of(step.operation, interpreter.program.weights):
+            place = (step.index, 0)
+            entry = found.setdefault(place, OpRange(WEIGHTS, step.source, "f32", step.pattern))
+            entry.add(array, channels=False)
     for number, sample in enumerate(samples.values):
         if progress is not None and progress("ranges", number, len(samples.values)) is False:
             raise Cancelled("the range analysis was stopped")
@@ -231,15 +241,29 @@ def ranges(
                 (a for a in executed.results if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None
             )
             if array is not None:
-                _entry(found, executed.step).add(array)
+                step = executed.step
+                entry = OpRange(step.op, step.source, step.element, step.pattern)
+                found.setdefault((step.index, 1), entry).add(array)
     return Ranges(source.name, samples.origin, [found[index] for index in sorted(found)])
 
 
-def _entry(found: dict[int, OpRange], step: Step) -> OpRange:
-    return found.setdefault(step.index, OpRange(step.op, step.source, step.element, step.pattern))
+def weights_of(operation: ir.Operation, table: dict[str, np.ndarray]) -> Iterator[np.ndarray]:
+    """The arrays of f32 that an op reads as constants, or has as attributes, of more than one element."""
+    attributes = [operation.attributes[name] for name in operation.attributes]
+    attributes += [
+        value.owner.operation.attributes["weights"]
+        for value in operation.operands
+        if isinstance(value, ir.OpResult) and value.owner.name == "tensorrt.constant"
+    ]
+    for attribute in attributes:
+        if isinstance(attribute, ir.DenseElementsAttr) or handle_name(attribute) is not None:
+            array = value_of(attribute, table)
+            if array.dtype == np.float32 and array.size > 1:
+                yield array
 
 
 def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
+    """One finding per entry and kind; of channels that are passed on dead, only the first op is named."""
     seen_dead: set[tuple[int, ...]] = set()
     for entry in ops:
         keep = entry.keep

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-__all__ = ["classifier", "inputs", "overflowing"]
+__all__ = ["classifier", "faint", "inputs", "overflowing"]
 
 
 def _model(
@@ -62,6 +62,13 @@ def classifier() -> onnx.ModelProto:
         "w3": rng.standard_normal((16, 10)).astype(np.float32) / 4,
     }
     return _model(nodes, weights, [1, 3, 12, 12], [1, 10])
+
+
+def faint() -> onnx.ModelProto:
+    """One product called `dense`; half of its weights are too small for f16."""
+    weights = np.ones((8, 6), np.float32)
+    weights[::2] = 1e-9
+    return _model([helper.make_node("MatMul", ["x", "w"], ["y"], name="dense")], {"w": weights}, [4, 8], [4, 6])
 
 
 def inputs(shape: tuple[int, ...], count: int = 3) -> list[dict[str, np.ndarray]]:

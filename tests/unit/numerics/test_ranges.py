@@ -9,7 +9,7 @@ import mlirtrt_nb as mt
 from mlirtrt_nb.errors import Cancelled, InputError
 from mlirtrt_nb.numerics.ranges import OpRange
 
-from .models import classifier, inputs, overflowing
+from .models import classifier, faint, inputs, overflowing
 from .programs import exponential
 
 
@@ -30,6 +30,7 @@ def test_values_are_those_of_numpy() -> None:
     """Lowest, highest and the number of values that overflow, for one product and its exponential."""
     x = np.random.default_rng(2).standard_normal((2, 8)).astype(np.float32) * 8
     frame = mt.ranges(exponential(), x).df
+    frame = frame[frame["op"] != "weights"].reset_index(drop=True)
     product = x @ np.full((8, 4), 0.3, np.float32)
     assert frame.loc[0, "low"] == pytest.approx(product.min(), rel=1e-5)
     assert frame.loc[0, "high"] == pytest.approx(product.max(), rel=1e-5)
@@ -77,3 +78,15 @@ def test_shown_and_stopped() -> None:
         mt.ranges(overflowing(), progress=lambda *_: False)
     with pytest.raises(InputError, match="NaN"):
         mt.ranges(overflowing(), np.full((4, 8), np.nan, np.float32))
+
+
+def test_weights_are_looked_at_too() -> None:
+    """Small weights vanish in f16: the op that reads them is named, as is what they are."""
+    found = mt.ranges(faint(), inputs((4, 8), 1))
+    weights = [finding for finding in found.findings if finding.op == "weights"]
+    assert [finding.source for finding in weights] == ["dense"]
+    assert "become 0 in f16" in weights[0].problem
+    assert weights[0].keep == "dense"
+    row = found.df[found.df["op"] == "weights"].iloc[0]
+    assert row["vanishing_f16"] == pytest.approx(0.5)
+    assert row["channels"] == 0
