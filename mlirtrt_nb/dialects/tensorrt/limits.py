@@ -113,6 +113,8 @@ _TYPES = {
 _ANY = _WITH_BOOL | _QUANTIZED | {"ui8", "f8E8M0FNU"}
 # Layers that the network has and the ahead-of-time builder implements on no target.
 _UNIMPLEMENTED = frozenset({"non_zero", "nms", "moe"})
+# What runs an engine stands outside of it.
+_CALLS = frozenset({"call", "call_alloc"})
 # Fills are made from a shape; what counts is the element type that they fill with.
 _FILLS = frozenset({"linspace", "random_uniform", "random_normal"})
 
@@ -121,6 +123,8 @@ def refusal(operation: ir.Operation) -> str | None:
     """Why the builder would refuse a tensorrt op, in words for users; None if it takes it."""
     dialect, _, kind = operation.name.partition(".")
     if dialect != "tensorrt":
+        return None
+    if kind in _CALLS:
         return None
     if kind in _UNIMPLEMENTED:
         return f"the builder implements no {kind} layer"

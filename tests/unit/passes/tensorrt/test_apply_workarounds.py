@@ -341,3 +341,15 @@ def test_the_page_lists_the_workarounds() -> None:
         (entry.name, ", ".join(f"`{name}`" for name in entry.mnemonics) or "any", entry.summary)
         for entry in WORKAROUNDS
     ]
+
+
+def test_calls_of_engines_are_left_alone() -> None:
+    """A call takes values that no layer would."""
+    text = (
+        "tensorrt.module @e { func.func @f(%a: tensor<?xf32>, %n: tensor<i1>) -> tensor<?xf32> { "
+        "return %a : tensor<?xf32> } }\n"
+        "func.func @main(%x: tensor<?xf32>, %n: tensor<i1>) -> tensor<?xf32> {\n"
+        "%y = tensorrt.call_alloc @e::@f(%x, %n : tensor<?xf32>, tensor<i1>) -> tensor<?xf32>\n"
+        "return %y : tensor<?xf32>\n}"
+    )
+    assert mnemonics(run(text, PASS)) == ["call_alloc"]
