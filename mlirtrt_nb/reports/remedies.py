@@ -127,6 +127,11 @@ _RULES: tuple[tuple[str, str, str], ...] = (
         "type",
         "quantize float32 or float16 to int8, float8e4m3fn or int4, the types that TensorRT's quantization has",
     ),
+    (
+        r"positive, finite ones|scales for the .* channels|scales of dynamic number",
+        "attribute",
+        "quantize again: scales are positive, finite, and one for each channel",
+    ),
     (r"quantization in blocks", "type", "quantize per tensor or per axis, or weights only in blocks of int4"),
     (
         r"is declared .* and the layer's is",
@@ -140,7 +145,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ),
     # Shapes that follow from data.
     (
-        r"shape has no known range|depends on the data|have no range|no shape profile|computed from data",
+        r"no known range|depends on the data|too much to be run|no range|no shape profile|computed from data",
         "dynamic",
         "compute it before the data-dependent op, or pad that op's result to a fixed size",
     ),
@@ -160,6 +165,27 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     (r"output_shape on a dynamic", "dynamic", "give pads and output_padding instead of output_shape"),
     (r"dynamic|unknown length|may be 1", "dynamic", _FIX_DIM),
     (r"is not constant|axis is not one number|computed at run time", "dynamic", _CONSTANT),
+    (
+        r"a cache that is computed in the engine",
+        "attribute",
+        "make the cache an input of the model, and feed it back from the output",
+    ),
+    (
+        r"attention in a branch or a loop",
+        "attribute",
+        "take the attention out of the branch or the loop, or write it out in MatMul and Softmax",
+    ),
+    (
+        r"head dimension|last dimensions must be equal",
+        "attribute",
+        "write the attention out in MatMul, Mul, Add and Softmax, which take any sizes",
+    ),
+    (r"one value per channel", "attribute", "give scale and bias one value per channel (opset 21)"),
+    (
+        r"positive, finite ones",
+        "attribute",
+        "calibrate again: a scale of zero, below it or not finite is damaged",
+    ),
     # Attribute values.
     (r"opset 6 and older|of opset 8|spatial = 0", "attribute", _NEWER),
     (r"training mode", "attribute", "export for inference: model.eval() before torch.onnx.export"),
@@ -173,7 +199,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (r"neither scales nor sizes|is absent|without activation_", "attribute", _INVALID),
     (
-        r"out of range|do not broadcast|pads for|one number per dimension|one that is inferred|but R has",
+        r"out of range|do not broadcast|pads for|per dimension|one that is inferred|but R has|of \S+ numbers",
         "attribute",
         _INVALID,
     ),

@@ -18,7 +18,7 @@ from ...firing import report
 from .dims import Dims
 from .emitter import Emitter
 from .node import CONVERTERS, Node, Refused
-from .plan_regions import CONTROL_FLOW, Opened, open_up
+from .plan_regions import CONTROL_FLOW, CannotOpen, Opened, open_up
 from .shape_values import producer
 
 __all__ = ["FALLBACK", "convert_function"]
@@ -105,7 +105,7 @@ class _Function:
             return False
         try:
             opened = open_up(operation, opset_import(self._function), self._weights)
-        except Refused:
+        except CannotOpen:
             return False
         done = len(self._done)
         for region in opened.operation.regions:

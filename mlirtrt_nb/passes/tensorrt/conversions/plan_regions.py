@@ -14,14 +14,17 @@ from torch_mlir import ir
 from ....dialects.onnx.inference import TypeInference, join, merge
 from ....dialects.onnx.ops import constant, constant_value, is_absent, make
 from ....ir.builder import Op, create
-from .node import Refused
 
-__all__ = ["CONTROL_FLOW", "Opened", "open_up"]
+__all__ = ["CONTROL_FLOW", "CannotOpen", "Opened", "open_up"]
 
 CONTROL_FLOW = frozenset({"onnx.if", "onnx.loop", "onnx.scan"})
 # Each round leaves more of a carried value's shape open; after this many it is left open whole.
 _ROUNDS = 8
 _SLICE_BY_INPUTS = 10  # the opset in which the bounds of Slice became inputs
+
+
+class CannotOpen(Exception):
+    """The Plan has no form of a construct, which so stays whole."""
 
 
 @dataclass
@@ -43,7 +46,7 @@ def open_up(
 ) -> Opened:
     """Make the Plan's construct for an onnx.if, onnx.loop or onnx.scan, before the op, which stays.
 
-    Raises Refused, with nothing left behind, for what the Plan has no such form of.
+    Raises CannotOpen, with nothing left behind, for what the Plan has no such form of.
     """
     maker = _Maker(operation, opsets, weights)
     if operation.name == "onnx.if":
@@ -90,7 +93,7 @@ class _Maker:
     def scan(self) -> Opened:
         view = Op.of(self._original)
         if self._opsets.get("", 1) < 9:
-            raise Refused("Scan of opset 8, over a batch of sequences")
+            raise CannotOpen("Scan of opset 8, over a batch of sequences")
         inputs = [value for value in self._original.operands if not is_absent(value)]
         count = view.attr("num_scan_inputs")
         init, sequences = inputs[: len(inputs) - count], inputs[len(inputs) - count :]
@@ -101,7 +104,7 @@ class _Maker:
         )
         ranked = [value for value in sequences if isinstance(value.type, ir.RankedTensorType)]
         if len(ranked) < count or (any(reverse) and self._opsets.get("", 1) < _SLICE_BY_INPUTS):
-            raise Refused("a Scan over tensors of unknown rank, or backwards before opset 10")
+            raise CannotOpen("a Scan over tensors of unknown rank, or backwards before opset 10")
         block, carried = self._body(
             init, 0, [_without(v.type, a) for v, a in zip(sequences, axes, strict=True)]
         )
@@ -142,7 +145,9 @@ class _Maker:
             if joined == carried or attempt == _ROUNDS - 1:
                 if joined != carried:
                     copy.erase()
-                    raise Refused("a carried value whose type changes from turn to turn in more ways than one")
+                    raise CannotOpen(
+                        "a carried value whose type changes from turn to turn in more ways than one"
+                    )
                 self._copy = copy
                 return block, carried
             copy.erase()
@@ -231,7 +236,7 @@ class _Maker:
         """What was collected in front, backwards if so asked, and with its new axis in place."""
         if not isinstance(value.type, ir.RankedTensorType):
             if axis or reverse:
-                raise Refused("a Scan that arranges results of unknown rank")
+                raise CannotOpen("a Scan that arranges results of unknown rank")
             return value
         kind = ir.RankedTensorType(value.type)
         axis %= kind.rank
