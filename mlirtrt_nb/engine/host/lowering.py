@@ -24,6 +24,8 @@ from .narrowing import narrow_by_way_of_f32
 from .reachable import alone
 from .runtime_ir import GUARD, PREFIX, declarations, runtime
 from .stablehlo_rest import convert_rest
+from .stablehlo_scatter import scatters_to_loops
+from .stablehlo_sort import sorts_to_loops
 from .types import HostType, host_type
 from .walking import ops_where
 from .weights import binders_of, take_weights
@@ -82,6 +84,8 @@ class _Lowering:
         root = self._module.operation
         self._passes(stages.frontend_stages(_dialects(root)))
         convert_rest(root)
+        sorts_to_loops(root)
+        scatters_to_loops(root)
         self._refuse(lambda dialect: dialect in _INPUT)
         self._passes(stages.TO_TENSORS)
         names = take_weights(root, self._weights)

@@ -189,6 +189,39 @@ CASES = {
         "    stablehlo.return %y : tensor<2xf32>\n  }, {\n    stablehlo.return %a : tensor<2xf32>\n"
         "  }) : (tensor<i32>) -> tensor<2xf32>\n  return %0 : tensor<2xf32>",
     ),
+    "sort": _one(
+        "(%a: tensor<3x7xf32>, %k: tensor<3x7xi32>) -> (tensor<3x7xf32>, tensor<3x7xi32>)",
+        '  %0:2 = "stablehlo.sort"(%k, %a) <{dimension = 1 : i64, is_stable = true}> ({\n'
+        "  ^bb0(%x: tensor<i32>, %y: tensor<i32>, %u: tensor<f32>, %v: tensor<f32>):\n"
+        "    %m = stablehlo.compare LT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "    stablehlo.return %m : tensor<i1>\n"
+        "  }) : (tensor<3x7xi32>, tensor<3x7xf32>) -> (tensor<3x7xi32>, tensor<3x7xf32>)\n"
+        "  return %0#1, %0#0 : tensor<3x7xf32>, tensor<3x7xi32>",
+    ),
+    "sort along the first axis": _one(
+        "(%a: tensor<5x2x2xf32>) -> tensor<5x2x2xf32>",
+        '  %0 = "stablehlo.sort"(%a) <{dimension = 0 : i64}> ({\n  ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
+        "    %m = stablehlo.compare GT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+        "    stablehlo.return %m : tensor<i1>\n"
+        "  }) : (tensor<5x2x2xf32>) -> tensor<5x2x2xf32>\n  return %0 : tensor<5x2x2xf32>",
+    ),
+    "scatter of rows": _one(
+        "(%a: tensor<4x3xf32>, %i: tensor<5x1xi32>, %u: tensor<5x3xf32>) -> tensor<4x3xf32>",
+        '  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<'
+        "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],"
+        " index_vector_dim = 1>}> ({\n  ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+        "    %m = stablehlo.subtract %x, %y : tensor<f32>\n    stablehlo.return %m : tensor<f32>\n"
+        "  }) : (tensor<4x3xf32>, tensor<5x1xi32>, tensor<5x3xf32>) -> tensor<4x3xf32>\n"
+        "  return %0 : tensor<4x3xf32>",
+    ),
+    "scatter of windows, some outside": _one(
+        "(%a: tensor<3x4xi32>, %i: tensor<2x3xi64>, %u: tensor<3x2x2xi32>) -> tensor<3x4xi32>",
+        '  %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<'
+        "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [1, 0], index_vector_dim = 0>}> ({\n"
+        "  ^bb0(%x: tensor<i32>, %y: tensor<i32>):\n    stablehlo.return %y : tensor<i32>\n"
+        "  }) : (tensor<3x4xi32>, tensor<2x3xi64>, tensor<3x2x2xi32>) -> tensor<3x4xi32>\n"
+        "  return %0 : tensor<3x4xi32>",
+    ),
     "barrier and size": _one(
         "(%a: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<i32>)",
         "  %0 = stablehlo.optimization_barrier %a : tensor<2x3xf32>\n"
