@@ -16,6 +16,7 @@ from torch_mlir import ir
 
 from ...dialects.onnx.model_writer import ModelWriter
 from ...dialects.onnx.value_graph import ValueGraph
+from ...errors import EngineBuildError
 from ...ir import dtypes
 from .kernels import signature
 
@@ -30,7 +31,11 @@ class Constant:
     handle: str | None = None
 
     def reshaped(self, shape: Sequence[int]) -> Constant:
-        return Constant(self.array.reshape(tuple(shape)), self.handle)
+        try:
+            return Constant(self.array.reshape(tuple(shape)), self.handle)
+        except ValueError:
+            dims = "x".join(map(str, shape))
+            raise EngineBuildError(f"{self.array.size} elements cannot have the shape {dims}") from None
 
 
 class Scope(ValueGraph):

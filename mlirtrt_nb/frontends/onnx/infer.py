@@ -67,7 +67,8 @@ def _merge(graph: GraphProto, declared: dict[str, TypeProto], *, trust: bool) ->
 
 def _merge_tensor(name: str, found: TypeProto.Tensor, declared: TypeProto.Tensor, *, trust: bool) -> None:
     if found.elem_type and declared.elem_type and found.elem_type != declared.elem_type:
-        kinds = [TensorProto.DataType.Name(number) for number in (declared.elem_type, found.elem_type)]
+        names = {number: name for name, number in TensorProto.DataType.items()}
+        kinds = [names.get(kind, f"type {kind}") for kind in (declared.elem_type, found.elem_type)]
         raise InvalidModelError(f"the model declares {name!r} as {kinds[0]}, but its node gives {kinds[1]}")
     if not found.elem_type:
         found.elem_type = declared.elem_type

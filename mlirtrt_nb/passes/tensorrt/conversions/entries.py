@@ -30,6 +30,9 @@ __all__ = [
 # A number, the length of a tensor's dimension, or an i64 vector of one.
 Entry: TypeAlias = "int | Dim | ir.Value"
 
+# Two per dimension are the most that a sound op reads.
+_MOST_ENTRIES = 64
+
 
 def entries_of(node: Node, emit: Emitter, index: int, what: str) -> list[Entry]:
     """The elements of the integer tensor, of rank 0 or 1, that input `index` holds.
@@ -40,6 +43,8 @@ def entries_of(node: Node, emit: Emitter, index: int, what: str) -> list[Entry]:
     count = shape_of(value)[0] if rank_of(value) else 1
     if count is None:
         raise Refused(f"{what} of unknown length")
+    if count > _MOST_ENTRIES:
+        raise Refused(f"{what} of {count} numbers")
     known_entries = node.dims.elements(value) or (None,) * count
     found: list[Entry] = []
     for position, entry in enumerate(known_entries):
