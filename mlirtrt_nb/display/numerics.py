@@ -189,7 +189,7 @@ def _ranges(found: Ranges) -> Card:
 
 def _findings_table(findings: list[Finding]) -> Table:
     shown = findings[:_MOST_ROWS]
-    rows = tuple(
+    rows: tuple[tuple[str, ...], ...] = tuple(
         (
             f"{Note('', entry.level).sign} {entry.source}",
             entry.op.removeprefix("tensorrt."),

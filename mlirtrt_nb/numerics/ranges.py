@@ -237,13 +237,11 @@ def ranges(
         if progress is not None and progress("ranges", number, len(samples.values)) is False:
             raise Cancelled("the range analysis was stopped")
         for executed in interpreter.walk(sample):
-            array = next(
-                (a for a in executed.results if isinstance(a, np.ndarray) and a.dtype.kind == "f"), None
-            )
-            if array is not None:
+            floats = [a for a in executed.results if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+            if floats:
                 step = executed.step
                 entry = OpRange(step.op, step.source, step.element, step.pattern)
-                found.setdefault((step.index, 1), entry).add(array)
+                found.setdefault((step.index, 1), entry).add(floats[0])
     return Ranges(source.name, samples.origin, [found[index] for index in sorted(found)])
 
 
@@ -292,11 +290,13 @@ def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
         if dead and dead not in seen_dead:
             seen_dead.add(dead)  # what follows passes the same channels on
             yield Finding(
-                "good", f"channels {_spelled(dead)} of {entry.channels} are 0 throughout", entry.op,
-                entry.source, float(len(dead)), "prune them: they cost time and a scale of their own",
+                "good", f"{_spelled(dead)} of {entry.channels} 0 throughout", entry.op,
+                entry.source, float(len(dead)), "prune them, if more inputs do not wake them",
             )  # fmt: skip
 
 
 def _spelled(positions: tuple[int, ...]) -> str:
+    """ "channel 3", "channels 3, 4"."""
     shown = ", ".join(map(str, positions[:_FEW_VALUES]))
-    return shown + (f" and {len(positions) - _FEW_VALUES} more" if len(positions) > _FEW_VALUES else "")
+    more = f" and {len(positions) - _FEW_VALUES} more" if len(positions) > _FEW_VALUES else ""
+    return f"{'channel' if len(positions) == 1 else 'channels'} {shown}{more}"

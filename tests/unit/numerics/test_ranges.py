@@ -41,8 +41,8 @@ def test_dead_channels_are_listed_once() -> None:
     """Channel 2 of conv1 is 0; relu1, which passes it on, does not say so again."""
     found = mt.ranges(classifier(), inputs((1, 3, 12, 12)))
     dead = [finding for finding in found.findings if "throughout" in finding.problem]
-    assert any(finding.source == "conv1" and "channels 2 of 8" in finding.problem for finding in dead)
-    assert not any(finding.source == "relu1" and "channels 2 of" in finding.problem for finding in dead)
+    assert any(finding.source == "conv1" and "channel 2 of 8" in finding.problem for finding in dead)
+    assert not any(finding.source == "relu1" and "channel 2 of" in finding.problem for finding in dead)
 
 
 def test_subnormal_and_vanishing_values() -> None:
