@@ -1,7 +1,7 @@
 """`stablehlo.scatter` as loops over its updates, in order, so that repeated places are combined in order too.
 
-Run after MLIR's own conversion, when the combination holds linalg and tensor ops already. It becomes a function,
-and so does the scattering. An update whose place lies outside is left out, as StableHLO says.
+Run after MLIR's own conversion, when the combination holds linalg and tensor ops already. It becomes a
+function, and so does the scattering. An update whose place lies outside is left out, as StableHLO says.
 """
 
 from __future__ import annotations
