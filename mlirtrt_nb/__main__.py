@@ -53,9 +53,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", action="append", default=[], help="cpu, sm75 ... sm121 or cuda; once per target"
     )
-    parser.add_argument(
-        "--precision", default="fp32", help="fp32 (the default), fp16, bf16, int8, fp8 or int4"
-    )
+    parser.add_argument("--precision", default="fp32", help="fp32 (the default), fp16, bf16, int8, fp8 or int4")
     parser.add_argument("--shape", action="append", default=[], help="x=1x3x224x224, or x=MIN:OPT:MAX")
     parser.add_argument("--passes", help="a pipeline as text, instead of the default one")
     parser.add_argument("--no-cache", action="store_true", help="build every engine anew")

@@ -239,7 +239,7 @@ class Plan:
         return kept_ops(self.module.operation)
 
     def timeline(self) -> pd.DataFrame:
-        """The steps of each program in order: device, step, inside, op, callee, stream, reads, writes, sources."""
+        """The steps of each program: device, step, inside, op, callee, stream, reads, writes, sources."""
         return self.report.timeline
 
     def __repr__(self) -> str:

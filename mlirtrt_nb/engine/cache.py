@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ __all__ = ["EngineCache"]
 
 _LIMIT_BYTES = 5 << 30  # as large as Torch-TensorRT's engine cache
 _SUFFIX = ".engine"
+_STALE_SECONDS = 3600
 
 
 class EngineCache:
@@ -83,6 +85,9 @@ class EngineCache:
         return self.folder / f"{key}{_SUFFIX}"
 
     def _trim(self) -> None:
+        for left in self.folder.glob(f".*{_SUFFIX}.*.part"):  # of a process that was ended while it wrote
+            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                left.unlink(missing_ok=True)
         entries = [(path.stat(), path) for path in self.folder.glob(f"*{_SUFFIX}")]
         total = sum(stat.st_size for stat, _ in entries)
         for stat, path in sorted(entries, key=lambda entry: entry[0].st_mtime):

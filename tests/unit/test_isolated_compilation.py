@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,14 @@ def test_engines_are_found_in_the_cache(
     assert len(list((tmp_path / "engines").glob("*.engine"))) == 1
     second = mt.compile(program, "sm89")
     assert bytes(second.engine_values[0].blob) == bytes(first.engine_values[0].blob)
+
+
+def test_what_an_ended_worker_left_half_written_is_removed(tmp_path: Path) -> None:
+    """A part of a cached engine that nobody goes on writing does not stay; a fresh one does."""
+    from mlirtrt_nb.engine.cache import EngineCache
+
+    for name, age in ((".old.engine.1.part", 7200), (".new.engine.2.part", 0)):
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    EngineCache(tmp_path)._trim()
+    assert [path.name for path in tmp_path.iterdir()] == [".new.engine.2.part"]
