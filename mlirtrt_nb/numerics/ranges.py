@@ -290,7 +290,7 @@ def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
         if dead and dead not in seen_dead:
             seen_dead.add(dead)  # what follows passes the same channels on
             yield Finding(
-                "good", f"{_spelled(dead)} of {entry.channels} 0 throughout", entry.op,
+                "good", f"0 throughout: {_spelled(dead)} of {entry.channels}", entry.op,
                 entry.source, float(len(dead)), "prune them, if more inputs do not wake them",
             )  # fmt: skip
 
