@@ -24,7 +24,7 @@ NAMES = (
     "worker_overhead",
     "explorer",
 )
-# Only when asked for: one builds some two thousand engines, the others several for each model, which takes minutes.
+# Only when asked for: one builds some two thousand engines, the others several for each model: minutes each.
 LONG = ("onnx_conformance", "precision", "quantization", "calibration")
 ON_MODELS = {
     "import_speed",

@@ -17,7 +17,6 @@ from ..numerics.samples import Samples
 from ..precision import Precision
 
 if TYPE_CHECKING:
-
     from ..plan import Plan
     from ..program import Program
 
