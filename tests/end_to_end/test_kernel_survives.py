@@ -67,8 +67,8 @@ CELLS = {
     ),
     "all memory": (
         "def f(program):\n    kept = []\n    while True: kept.append(b'x' * 10**7)\n"
-        "run(f, memory_limit='600 MB')",
-        r"pass f used .* of memory, more than the 600 MiB it may",
+        "run(f, memory_limit='400 MB')",
+        r"pass f used .* of memory, more than the 400 MiB it may",
     ),
     "every file closed": ("def f(program):\n    os.closerange(0, 1000)\nrun(f)", r"WorkerCrashed"),
     "an error": (
@@ -86,7 +86,7 @@ CELLS = {
         r"WorkerCrashed: pass f crashed: abort",
     ),
     "a flood of output": (
-        "def f(program):\n    for n in range(100_000): print(n, 'x' * 60)\n"
+        "def f(program):\n    for n in range(30_000): print(n, 'x' * 60)\n"
         "r = run(f)\nlen(r.steps[1].output) < 70_000",
         "",
     ),
