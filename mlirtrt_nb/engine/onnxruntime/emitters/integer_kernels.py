@@ -17,7 +17,7 @@ from ....ir.constants import value_of
 from ..scope import Constant, Scope, element_type
 from .dims import rank_of
 
-__all__ = ["Form", "form_of", "integer_bias", "is_rounded_relu"]
+__all__ = ["Form", "form_of", "integer_bias", "is_rounded_relu", "source_kind"]
 
 _MOVES = frozenset(
     f"tensorrt.{name}"
@@ -37,7 +37,8 @@ _DEPTH = 6  # ops that are looked through to find a ReLU
 
 @dataclass(frozen=True)
 class Form:
-    """How the i8 results of a `quantize` are written: as `kind`, with a zero point, and bounded by 127 or not.
+    """How the i8 results of a `quantize` are written: as `kind`, with a zero point, and bounded to 0 to 127 or
+    not.
 
     `rectifies` is what the ReLU before it reads, where the bounds of u8 do its work.
     """
@@ -61,6 +62,23 @@ def form_of(op: Op) -> Form:
     if _meets_rectified(result):
         return Form("ui8", 128)
     return Form()
+
+
+def source_kind(op: Op, scope: Scope) -> str | None:
+    """How the rounded numbers are written that go into the convolution or sum before a `quantize`, if any."""
+    producer = _maker(op.operand("input"))
+    if producer is not None and _is_relu(producer):
+        producer = _maker(producer.operands[0])
+    if producer is None or producer.name not in ("tensorrt.convolution", "tensorrt.element_wise"):
+        return None
+    source = _maker(producer.operands[0])
+    if source is None or source.name != "tensorrt.dequantize":
+        return None
+    return scope.dtype(scope.tensor(source.operands[0]))
+
+
+def _maker(value: ir.Value | None) -> ir.Operation | None:
+    return None if value is None or isinstance(value.owner, ir.Block) else value.owner.operation
 
 
 def is_rounded_relu(operation: ir.Operation) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from torch_mlir import ir
 
@@ -9,7 +11,7 @@ from ....ir import dtypes
 from ....ir.builder import Op
 from ..scope import Scope, element_type
 from .dims import dims_of, rank_of, refuse
-from .integer_kernels import form_of
+from .integer_kernels import form_of, source_kind
 from .registry import emits
 
 __all__ = ["dequantized_matrix"]
@@ -34,13 +36,20 @@ def quantize(op: Op, scope: Scope) -> None:
 def _quantize_to_integers(op: Op, scope: Scope) -> str:
     """The rounded numbers in the form that suits those who read them."""
     form = form_of(op)
+    if form.kind != "i8" and source_kind(op, scope) == "i8":
+        # The kernel wants one type for what it reads and gives.
+        form = replace(form, kind="i8", zero=0)
     value = form.rectifies if form.rectifies is not None else op.operand("input")
     zero = _zeros(op, scope, form.zero, form.kind)
     inputs = [scope.cast(name, "f32") for name in (scope.tensor(value), _scale(op, scope))]
     # The zero point says the type too; where there is none, ONNX Runtime's fusions take u8.
     rounded = scope.block("QuantizeLinear", [*inputs, zero], [form.kind], **_granularity(op))[0]
     scope.zeros[op.operation.results[0]] = form.zero
-    return scope.op("Clip", [rounded, None, scope.literal(127, "ui8")]) if form.bounded else rounded
+    if not form.bounded:
+        return rounded
+    if form.kind == "i8":
+        return scope.op("Clip", [rounded, scope.literal(0, "i8")])
+    return scope.op("Clip", [rounded, None, scope.literal(127, "ui8")])
 
 
 @emits("dequantize")

@@ -1,0 +1,46 @@
+"""Quantized functions on the CPU: ONNX Runtime's 8-bit kernels run them, and change nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.dialects.onnx.ort_session import SessionSettings, open_session
+
+from ...passes.precision.programs import calibration, convolutions, residual
+
+MODELS = {"convolutions": convolutions, "residual": residual}
+
+
+def run(name: str, optimization: str, path: Path) -> tuple[np.ndarray, Counter[str]]:
+    """The int8 result with no exceptions, and the kinds of nodes that ran."""
+    program = mt.load(MODELS[name]())
+    precision = mt.Precision("int8", calibration=calibration(program), defaults=False)
+    plan = mt.compile(program, precision=precision, cache=False)
+    (engine,) = plan.engine_values
+    settings = SessionSettings(threads=1, optimization=optimization)
+    opened = open_session(engine.blob, plan.weights, settings, dump_to=str(path))
+    shape = [d for d in program.inputs[0].shape if isinstance(d, int)]
+    x = np.random.default_rng(8).standard_normal(shape, dtype=np.float32)
+    kinds = Counter(node.op_type for node in onnx.ModelProto.FromString(path.read_bytes()).graph.node)
+    return opened.session.run(None, {"x": x})[0], kinds
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_kernels_give_what_the_ir_says(name: str, tmp_path: Path) -> None:
+    """With and without ONNX Runtime's fusions the numbers are the same, but for the order of float sums."""
+    plain, unfused = run(name, "none", tmp_path / "plain.onnx")
+    fast, fused = run(name, "all", tmp_path / "fast.onnx")
+    assert unfused["QLinearConv"] == 0 and fused["QLinearConv"] >= 2
+    assert np.abs(fast - plain).max() <= 0.02 * np.abs(plain).max()
+
+
+def test_a_residual_sum_is_one_kernel(tmp_path: Path) -> None:
+    """Both sides and the result of the sum have one type, so that it is added in 8 bits."""
+    _, fused = run("residual", "all", tmp_path / "fast.onnx")
+    assert fused["QLinearAdd"] == 1 and fused["Relu"] == 0
