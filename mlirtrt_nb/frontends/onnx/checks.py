@@ -91,7 +91,8 @@ def check(model: ModelProto) -> None:
     for entry in model.graph.input:
         if entry.type.WhichOneof("value") is None:
             raise InvalidModelError(
-                f"the input {entry.name!r} declares no type", hint="say its element type, and its shape if known"
+                f"the input {entry.name!r} declares no type",
+                hint="say its element type, and its shape if it is known",
             )
     _run_checker(model)
 
