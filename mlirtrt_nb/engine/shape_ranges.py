@@ -399,7 +399,7 @@ class _Resolver:
 # Elements of a value whose shape depends on data: memory for more is not set aside for what may never come.
 _MOST_BOUNDED = 1 << 24
 # Elements of all that a function reads when it is run for the shapes that it gives.
-_MOST_MEASURED = 1 << 28
+_MOST_MEASURED = 1 << 26
 
 
 def _data_dependent(function: ir.OpView) -> str | None:
