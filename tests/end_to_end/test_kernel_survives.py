@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -105,8 +107,9 @@ class Answer:
 class Kernel:
     """A kernel and its client."""
 
-    def __init__(self) -> None:
-        self.manager, self.client = jupyter_client.manager.start_new_kernel(startup_timeout=60)
+    def __init__(self, folder: Path) -> None:
+        environment = {**os.environ, "TMPDIR": str(folder)}  # for the files that show a crash again
+        self.manager, self.client = jupyter_client.manager.start_new_kernel(startup_timeout=60, env=environment)
 
     def run(self, cell: str, timeout: float = 60) -> Answer:
         answer = Answer()
@@ -140,9 +143,9 @@ class Kernel:
 
 
 @pytest.fixture(scope="module")
-def kernel() -> Iterator[Kernel]:
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     """One kernel for all cells: none of them may harm it."""
-    started = Kernel()
+    started = Kernel(tmp_path_factory.mktemp("reproducers"))
     try:
         assert started.run(SETUP).error == ""
         yield started

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,12 @@ func.func @main(%x: tensor<4x64xf32> {plan.name = "x"}) -> tensor<4x64xf32> {
   return %y : tensor<4x64xf32>
 }
 """
+
+
+@pytest.fixture(autouse=True)
+def reproducers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that show a crash again go to a folder of the test's."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("reproducers")))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import linecache
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -30,6 +31,12 @@ func.func @main(%x: tensor<4xf32> {plan.name = "x"}) -> tensor<4xf32> {
 }
 {-# dialect_resources: { builtin: { "odd \\22name\\22": "0x080000000000803F000000400000404000008040" } } #-}
 """
+
+
+@pytest.fixture(autouse=True)
+def reproducers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that show a crash again go to a folder of the test's."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("reproducers")))
 
 
 @pytest.fixture
