@@ -13,7 +13,7 @@ import mlirtrt_nb as mt
 
 def run(text: str, *inputs):
     """The results of a text's function."""
-    return mt.run(mt.from_mlir(text), *inputs)
+    return mt.jit(mt.from_mlir(text))(*inputs)
 
 
 ARITHMETIC = """func.func @f(%x: TYPE, %y: tensor<?xTYPE>) -> (TYPE, tensor<?xTYPE>) {
@@ -43,12 +43,12 @@ def test_numbers_and_tensors_of_each_type(kind, dtype, op) -> None:
     """A number and a tensor go in and come out with their dtype, an empty tensor too."""
     program = mt.from_mlir(ARITHMETIC.replace("TYPE", kind).replace("OP", op))
     one, three = np.array(1, dtype)[()], np.array([0, 1, 3], dtype)
-    number, tensor = mt.run(program, one, three)
+    number, tensor = mt.jit(program)(one, three)
     wanted = three if kind == "i1" else (three.astype(np.float64) * 2).astype(dtype)
     assert number.dtype == tensor.dtype == np.dtype(dtype)
     assert number == (one if kind == "i1" else np.array(2, dtype)[()])
     np.testing.assert_array_equal(tensor, wanted)
-    _, empty = mt.run(program, one, np.zeros(0, dtype))
+    _, empty = mt.jit(program)(one, np.zeros(0, dtype))
     assert empty.shape == (0,) and empty.dtype == np.dtype(dtype)
 
 
