@@ -76,7 +76,7 @@ def tensors_at_the_border(function: ir.OpView) -> None:
 
 
 def _constants_for_engines(block: ir.Block) -> None:
-    """Give engines a `tensorrt.constant` of the same elements for each constant of another dialect they read."""
+    """Give engines a `tensorrt.constant` for each constant of another dialect that they read."""
     for op in list(block.operations):
         constant = op.operation
         elements = _ELEMENTS.get(constant.name)
