@@ -39,7 +39,16 @@ ROWS = [
 RANK = {name: number for number, row in enumerate(ROWS) for name in row}
 
 # Functions that may reach up, when they are called: what draws or tabulates the object itself.
-DRAWING = {"__repr__", "__str__", "_repr_html_", "_repr_pretty_", "_repr_mimebundle_", "report", "to_html", "graph"}
+DRAWING = {
+    "__repr__",
+    "__str__",
+    "_repr_html_",
+    "_repr_pretty_",
+    "_repr_mimebundle_",
+    "report",
+    "to_html",
+    "graph",
+}
 
 
 def test_every_module_has_a_row() -> None:
