@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -81,7 +82,21 @@ def run(
 
     given = zip(_function(source, func).regions[0].blocks[0].arguments, inputs, strict=False)
     memrefs = [number for number, (kind, _) in enumerate(given) if str(kind.type).startswith("memref")]
+    if _needs_no_copies(inputs, memrefs):
+        return _run_here(source, *inputs, func=func)
     return run_isolated(_run_here, source, inputs, func, memrefs, limits)
+
+
+def _needs_no_copies(inputs: Sequence[Any], changed: Sequence[int]) -> bool:
+    """Whether copies of the inputs would behave in another way: an array that is to be changed cannot be, or it
+    lies in the memory of another, which reads what is written to it."""
+    arrays = {number: value for number, value in enumerate(inputs) if isinstance(value, np.ndarray)}
+    return any(
+        not arrays[first].flags.writeable
+        or any(np.may_share_memory(arrays[first], other) for n, other in arrays.items() if n != first)
+        for first in changed
+        if first in arrays
+    )
 
 
 def _run_here(source: Program, *inputs: Any, func: str | None) -> Any:
@@ -129,6 +144,8 @@ def _function(program: Program, name: str | None) -> ir.Operation:
             raise OptionError(f"program {program.name!r} has no function with a body")
         return entry
     found = {path: op for path, op in functions(program.module) if not op.is_external}
+    if not isinstance(name, str):
+        raise OptionError(f"func= is a {type(name).__name__}", hint="give the name of a function")
     if name.lstrip("@") in found:
         return found[name.lstrip("@")].operation
     close = get_close_matches(name, list(found), 1)
@@ -145,10 +162,12 @@ class HostFunction:
     """
 
     def __init__(self, program: Program, function: ir.Operation) -> None:
+        from torch_mlir import ir
+
         from .engine.host.kernel import Kernel
         from .engine.host.lowering import lower
 
-        self.name = str(function.attributes["sym_name"]).strip('"')
+        self.name = ir.StringAttr(function.attributes["sym_name"]).value
         names = _argument_names(function)
         started = time.perf_counter()
         self._lowered: Lowered = lower(function, program.weights, program.text_source)
@@ -216,6 +235,7 @@ class _Argument:
         self.name = name
         self.kind = kind
         self._dtype = kind.np
+        self._limits = _limits(kind.dtype)
         self._is_tensor = kind.kind == "tensor"
 
     def __call__(self, value: Any) -> Any:
@@ -230,26 +250,30 @@ class _Argument:
         if found.dtype == self._dtype:
             return found[()]
         if not isinstance(value, np.generic) and self._holds(found):
-            return self._fitting(found)
+            return self._fitting(found)[()]
         raise InputError(f"input {self.name!r} is a {_kind_name(value)}, expected {self.kind}")
 
     def _holds(self, found: np.ndarray) -> bool:
         """Whether the type is of the kind of a Python number, or of a wider kind."""
+        if self._limits is not None:
+            return found.dtype.kind in "biu" or found.size == 0
         if self._dtype.kind == "V":  # bf16 and its like
             return found.dtype.kind in "biuf"
-        wider = np.can_cast(found.dtype, self._dtype, "same_kind")
-        return wider or (self._dtype.kind == "u" and found.dtype.kind == "i")
+        return np.can_cast(found.dtype, self._dtype, "same_kind")
 
-    def _fitting(self, found: np.ndarray) -> Any:
-        """A Python number of another width, if the type has it."""
-        if self._dtype.kind in "iu":
-            limits = np.iinfo(self._dtype)
-            if not limits.min <= found <= limits.max:
-                raise InputError(
-                    f"input {self.name!r} is {found}, which {self.kind} does not hold",
-                    hint=f"{limits.min} to {limits.max}",
-                )
-        return found.astype(self._dtype)[()]
+    def _fitting(self, found: np.ndarray) -> np.ndarray:
+        """Python's numbers in another width, if the type has them."""
+        with np.errstate(over="ignore"):
+            made = found.astype(self._dtype)
+        if self._limits is not None:
+            least, most = self._limits
+            lost, hint = np.asarray((found < least) | (found > most)), f"{least} to {most}"
+        else:
+            lost, hint = np.isinf(made) & ~np.isinf(found), None
+        if lost.any():
+            what = f"is {found}" if found.shape == () else f"has {found[lost][0]}"
+            raise InputError(f"input {self.name!r} {what}, which {self.kind.dtype} does not hold", hint=hint)
+        return made
 
     def _array(self, value: Any) -> np.ndarray:
         if self._is_ready(value):
@@ -261,7 +285,7 @@ class _Argument:
             )
         array = as_array(value, f"input {self.name!r}")
         if not hasattr(value, "dtype") and array.dtype != self._dtype and self._holds(array):
-            array = array.astype(self._dtype)  # a list of Python's numbers
+            array = self._fitting(array)  # a list of Python's numbers
         if array.dtype != self._dtype:
             raise InputError(
                 f"input {self.name!r} has dtype {array.dtype}, expected {self._dtype}",
@@ -300,6 +324,15 @@ class _Argument:
                 f"input {self.name!r} is not contiguous; a memref is changed in place",
                 hint="declare it as memref<..., strided<[?, ...], offset: ?>>, or give a copy",
             )
+
+
+def _limits(dtype: str) -> tuple[int, int] | None:
+    """The least and the largest integer of an element type; None for a type of other things."""
+    match = re.fullmatch(r"(u?)i(\d+)", "i64" if dtype == "index" else dtype)
+    if match is None or dtype == "i1":
+        return None
+    bits = int(match[2])
+    return (0, 2**bits - 1) if match[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def _kind_name(value: Any) -> str:

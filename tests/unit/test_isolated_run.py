@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mlirtrt_nb as mt
+from mlirtrt_nb.errors import InputError
 from mlirtrt_nb.isolated_run import run_isolated
 
 ADD = """
@@ -79,3 +80,28 @@ def test_a_crash_is_an_error(program: mt.Program) -> None:
     with pytest.raises(mt.WorkerCrashed, match="function @set crashed: abort"):
         run_isolated(crash, program, [], "set", [], mt.Isolation())
     assert mt.run(program, np.ones(2, np.float32), 1.0)[1] == 2
+
+
+COPY = """
+func.func @main(%to: memref<?xf32>, %from: memref<?xf32>) {
+  %c = arith.constant 0 : index
+  %v = memref.load %from[%c] : memref<?xf32>
+  memref.store %v, %to[%c] : memref<?xf32>
+  return
+}
+"""
+
+
+def test_arguments_that_share_memory() -> None:
+    """What is written through one is there in the other, as without a worker."""
+    values = np.array([1, 0, 0, 0], np.float32)
+    mt.run(mt.from_mlir(COPY), values[1:], values[:-1])
+    np.testing.assert_array_equal(values, [1, 1, 0, 0])
+
+
+def test_an_argument_that_cannot_be_changed() -> None:
+    """A read-only array is refused by its name, and stays as it is."""
+    values = np.zeros(4, np.float32)
+    values.flags.writeable = False
+    with pytest.raises(InputError, match="'to' cannot be written"):
+        mt.run(mt.from_mlir(COPY), values, np.ones(4, np.float32))

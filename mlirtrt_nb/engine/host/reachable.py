@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torch_mlir import ir
@@ -13,6 +14,8 @@ __all__ = ["alone"]
 
 # Before each symbol, so that a user's @exp or @malloc is not taken for the C library's.
 _OWN = "mt."
+# What a name in quotes may have beside this is spelled by its number, so that LLVM and C can name it too.
+_OTHER = re.compile(r"[^A-Za-z0-9_.]")
 
 
 def alone(function: ir.Operation) -> tuple[ModuleOp, str]:
@@ -29,14 +32,18 @@ def alone(function: ir.Operation) -> tuple[ModuleOp, str]:
     for op in list(module.body.operations):
         operation = op.operation
         name = _symbol(operation)
-        operation.attributes["sym_name"] = ir.StringAttr.get(_OWN + name)
-        ir.SymbolTable.replace_all_symbol_uses(name, _OWN + name, module.operation)
+        operation.attributes["sym_name"] = ir.StringAttr.get(_own(name))
+        ir.SymbolTable.replace_all_symbol_uses(name, _own(name), module.operation)
         if name != entry:
             operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
         elif "sym_visibility" in operation.attributes:
             del operation.attributes["sym_visibility"]
         _strip_boundary(operation)
-    return module, _OWN + entry
+    return module, _own(entry)
+
+
+def _own(name: str) -> str:
+    return _OWN + _OTHER.sub(lambda match: f"${ord(match[0]):x}.", name)
 
 
 def _symbol(operation: ir.Operation) -> str:

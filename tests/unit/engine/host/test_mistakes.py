@@ -237,6 +237,32 @@ def test_inputs_that_do_not_fit(position, value, message) -> None:
         function(*inputs)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "lost"),
+    [
+        ("i4", 8, "is 8"),
+        ("ui2", 4, "is 4"),
+        ("f32", 1e39, r"is 1e\+39"),
+        ("tensor<?xi8>", [1, 300], "has 300"),
+        ("tensor<?xui4>", [-1], "has -1"),
+        ("tensor<?xf16>", [65504, 65520], "has 65520"),
+        ("tensor<?xbf16>", [1e39], r"has 1e\+39"),
+    ],
+)
+def test_numbers_that_a_type_lacks(kind, value, lost) -> None:
+    """A number, and one in a list, is refused rather than wrapped or made infinite."""
+    function = mt.jit(mt.from_mlir(f"func.func @f(%x: {kind}) {{ return }}"))
+    with pytest.raises(InputError, match=f"input 'x' {lost}, which {kind.split('x')[-1][:-1]}.* does not hold"):
+        function(value)
+    assert function([] if isinstance(value, list) else 1) is None
+
+
+def test_a_function_of_another_type() -> None:
+    """What names no function is an option of the wrong type."""
+    with pytest.raises(OptionError, match="func= is a int"):
+        mt.run(mt.from_mlir(SIGNATURE), func=3)
+
+
 def test_too_few_inputs_and_unknown_functions() -> None:
     """The message has the signature, or the nearest name."""
     program = mt.from_mlir(SIGNATURE)

@@ -247,6 +247,16 @@ def test_a_changed_program_is_compiled_again() -> None:
     assert mt.run(program, 3.0) == 15
 
 
+@pytest.mark.parametrize("name", ["größe ☃", r"a\"b", "a$b", "."])
+def test_names_in_quotes(name: str) -> None:
+    """A function may have any name that MLIR takes, and so may what it calls."""
+    text = f"""
+    func.func @"{name}"(%x: f32) -> f32 {{ %y = call @"{name}."(%x) : (f32) -> f32  return %y : f32 }}
+    func.func private @"{name}."(%x: f32) -> f32 {{ %y = arith.addf %x, %x : f32  return %y : f32 }}"""
+    function = mt.jit(mt.from_mlir(text))
+    assert function.name == name.replace("\\", "") and function(2.0) == 4
+
+
 def test_a_function_says_what_it_is() -> None:
     """Names from the text, types, and the LLVM IR."""
     function = mt.jit(
