@@ -27,8 +27,11 @@ def batches(inputs: Sequence[TensorSpec], data: Any, limit: int | None = None) -
             gives, what follows the inputs (labels) is left out.
         limit: take no more batches than this.
 
-    Raises CalibrationError: a batch with wrong names, shapes or dtypes, NaN or infinity; or no batch at all.
+    Raises CalibrationError: a batch with wrong names, shapes or dtypes, NaN or infinity; no batch at all; or a
+    limit that is no number of batches.
     """
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise CalibrationError(f"limit={limit!r} is no number of batches", hint="give 1 or more, or None")
     count = 0
     drops = hasattr(data, "dataset") and hasattr(data, "batch_size")
     for count, item in enumerate(islice(_items(data), limit), 1):

@@ -129,3 +129,10 @@ def test_made_up_inputs() -> None:
     np.testing.assert_array_equal(first[1]["x"], second[1]["x"])
     assert set(np.unique(first[0]["b"])) <= {0, 1}
     assert next(synthetic_batches(ONE, {}))["x"].shape == (1, 4)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, "2"])
+def test_a_limit_that_is_no_number_of_batches(limit: object) -> None:
+    """None, a negative, a broken or a spelled number of batches cannot be taken."""
+    with pytest.raises(mt.CalibrationError, match="is no number of batches"):
+        next(batches(ONE, [X], limit))  # type: ignore[arg-type]
