@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,8 @@ class Calibration:
         synthetic: whether the inputs were made up, so that accuracy says nothing about real data.
         path: the file that it was loaded from, if it was.
 
-    Raises CalibrationError for a range that is negative or not a finite number.
+    Raises CalibrationError for a range that is negative or not a finite number, and for other values of a wrong
+    type.
     """
 
     ranges: Mapping[str, float]
@@ -48,11 +49,19 @@ class Calibration:
 
     def __post_init__(self) -> None:
         for name, value in self.ranges.items():
-            if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            if not _is_range(value):
                 raise CalibrationError(
                     f"the range of {name!r} is {value}; it must be a finite number, 0 or more",
                     where=self.path,
                     hint="calibrate again, or correct it",
+                )
+
+        for name in ("method", "model", "inputs"):
+            if not isinstance(getattr(self, name), str):
+                raise CalibrationError(
+                    f"{name!r} of these ranges is {getattr(self, name)!r}; it must be a text",
+                    where=self.path,
+                    hint="calibrate again",
                 )
 
     def __repr__(self) -> str:
@@ -134,3 +143,9 @@ def _note(value: float) -> str:
     if value < 2.0**-126:
         return "denormal: left in the higher precision"
     return "beyond fp16" if value > 65504 else ""
+
+
+def _is_range(value: Any) -> bool:
+    """Whether `value` is a finite number, 0 or more; a whole number may be too large for a float."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= sys.float_info.max

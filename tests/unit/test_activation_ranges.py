@@ -25,11 +25,18 @@ def test_round_trip(tmp_path: Path) -> None:
     assert mt.Precision("int8", calibration=str(path)).calibration == RANGES
 
 
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "2", None])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "2", None, True, 10**400])
 def test_ranges_that_cannot_be(value: object) -> None:
     """A range that is negative or no finite number is refused, with its tensor."""
     with pytest.raises(mt.CalibrationError, match="the range of 'x' is"):
         replace(RANGES, ranges={"x": value})
+
+
+@pytest.mark.parametrize("name", ["model", "method", "inputs"])
+def test_words_that_are_none(name: str) -> None:
+    """A model's hash and the like that a file has as something else than text are one short error."""
+    with pytest.raises(mt.CalibrationError, match=f"'{name}' of these ranges is None"):
+        replace(RANGES, **{name: None})
 
 
 @pytest.mark.parametrize(
