@@ -13,7 +13,7 @@ from . import rounding
 from .interpreter import Executed, Interpreter, Step, Walk
 from .op_types import CONVERSIONS
 
-__all__ = ["Pair", "Side", "pairs", "shared_steps"]
+__all__ = ["Pair", "Side", "is_float", "pairs", "shared_steps"]
 
 
 @dataclass
@@ -38,11 +38,12 @@ class Pair:
     def arrays(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The floating-point results of both, where they have the same shape."""
         for one, two in zip(self.reference.executed.results, self.variant.executed.results, strict=True):
-            if _is_float(one) and _is_float(two) and one.shape == two.shape:
+            if is_float(one) and is_float(two) and one.shape == two.shape:
                 yield one, two
 
 
-def _is_float(array: Any) -> bool:
+def is_float(array: Any) -> bool:
+    """Whether `array` is an array of one of the floating-point types, the narrow ones among them."""
     if not isinstance(array, np.ndarray) or array.dtype.kind in "OUSbiu":
         return False
     return dtypes.by_numpy(array.dtype).mlir.startswith(("f", "bf"))

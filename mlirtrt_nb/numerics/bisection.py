@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
+from ..activation_ranges import Calibration
 from ..calibration.content import content_hash
 from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
+from ..targets import parse_targets
 from .bisection_state import BisectionState
 from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
@@ -83,9 +86,16 @@ class _Goal:
 
 def _goal(name: str, threshold: float | None) -> _Goal:
     chosen = metric(name)
-    if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float)):
+    number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and threshold == threshold
+    if threshold is not None and not number:
         raise OptionError(f"threshold must be a number, got {threshold!r}")
     return _Goal(chosen, chosen.default if threshold is None else float(threshold))
+
+
+def _digest(ranges: Calibration | None) -> str:
+    """A hash of ranges of activations, which a Precision's text does not spell out."""
+    values = [] if ranges is None else sorted(ranges.ranges.items())
+    return blake2b(repr(values).encode(), digest_size=8).hexdigest()
 
 
 class _Search:
@@ -102,7 +112,10 @@ class _Search:
         """Convert the exact program and run it."""
         self._target = target
         given = self._precision
-        self._named, self._precision = repr(given), resolved(self._source, given, shapes, self._samples)
+        self._precision = resolved(self._source, given, shapes, self._samples)
+        self._named = repr(given)
+        if given.calibration is not None:
+            self._named += f", ranges {_digest(self._precision.calibration)}"
         self._exact = Interpreter(converted(self._source, "fp32", target, shapes))
         if self._exact.random_ops:
             step = self._exact.random_ops[0]
@@ -120,6 +133,7 @@ class _Search:
             "precision": self._named,
             "goal": str(self._goal),
             "inputs": self._samples.fingerprint,
+            "targets": ", ".join(parse_targets(self._target)),
         }
         self._state = BisectionState(identity, path)
 

@@ -55,14 +55,15 @@ class BisectionState:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             identity, order = document["search"], document["order"]
+            differing = [name for name, value in self._identity.items() if identity.get(name) != value]
+            order = None if order is None else list(map(str, order))
             values = {frozenset(trial["keep"]): float(trial["value"]) for trial in document["trials"]}
             same_format = document["format"] == _FORMAT
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise PrecisionError(
                 f"{path} is not the state of a bisection: {type(error).__name__}",
                 hint="remove it, or name another",
             ) from None
-        differing = [name for name, value in self._identity.items() if identity.get(name) != value]
         if differing or not same_format:
             raise PrecisionError(
                 f"{path} is the state of another bisection: another {', '.join(differing) or 'version'}",

@@ -15,8 +15,10 @@ from ..frontends.load import load
 from ..ir.constants import handle_name, value_of
 from ..precision import Precision
 from ..program import Program
+from .alignment import is_float
 from .conversion import converted
 from .interpreter import Interpreter
+from .rounding import widen
 from .samples import samples_of, shapes_for
 
 if TYPE_CHECKING:
@@ -237,7 +239,7 @@ def ranges(
         if progress is not None and progress("ranges", number, len(samples.values)) is False:
             raise Cancelled("the range analysis was stopped")
         for executed in interpreter.walk(sample):
-            floats = [a for a in executed.results if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+            floats = [widen(array) for array in executed.results if is_float(array)]
             if floats:
                 step = executed.step
                 entry = OpRange(step.op, step.source, step.element, step.pattern)

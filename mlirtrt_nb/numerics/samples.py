@@ -150,7 +150,7 @@ def _named(specs: Sequence[TensorSpec], arrays: Sequence[np.ndarray]) -> Sample:
 def _check_finite(sample: Sample, number: int, count: int) -> None:
     where = f"sample {number}" if count > 1 else None
     for name, array in sample.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if array.dtype.kind not in "iubOUS" and not np.isfinite(array).all():
             what = "NaN" if np.isnan(array).any() else "infinity"
             raise InputError(
                 f"input {name!r} holds {what}", where=where, hint="errors are measured on finite inputs"

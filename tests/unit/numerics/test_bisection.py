@@ -79,9 +79,22 @@ def test_a_state_of_another_search_is_refused(tmp_path: Path) -> None:
         mt.bisect(overflowing(), "fp16", "snr_db", 41, SAMPLES, state=path)
     with pytest.raises(PrecisionError, match="another inputs"):
         mt.bisect(overflowing(), "fp16", "snr_db", 40, inputs((4, 8), 1), state=path)
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(PrecisionError, match="not the state of a bisection"):
-        mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=path)
+    for text in ("{}", '{"format": 1, "search": [], "order": null, "trials": []}'):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(PrecisionError, match="not the state of a bisection"):
+            mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=path)
+
+
+def test_a_state_is_of_its_targets_and_ranges(tmp_path: Path) -> None:
+    """Trials in fp32 for the CPU say nothing of fp16 around int8 for an engine, nor of other ranges."""
+    path, samples = tmp_path / "search.json", inputs((1, 3, 12, 12))
+    narrow, wide = (mt.calibrate(mt.load(classifier()), samples * factor, "minmax") for factor in (1, 40))
+    precision = mt.Precision("int8", calibration=narrow)
+    mt.bisect(classifier(), precision, "cosine", 0.5, samples, state=path)
+    with pytest.raises(PrecisionError, match="another targets"):
+        mt.bisect(classifier(), precision, "cosine", 0.5, samples, state=path, target="sm89")
+    with pytest.raises(PrecisionError, match="another precision"):
+        mt.bisect(classifier(), mt.Precision("int8", calibration=wide), "cosine", 0.5, samples, state=path)
 
 
 def test_bad_arguments() -> None:
@@ -90,6 +103,8 @@ def test_bad_arguments() -> None:
         mt.bisect(overflowing(), metric="psnr")
     with pytest.raises(OptionError, match="threshold must be a number"):
         mt.bisect(overflowing(), threshold="high")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="threshold must be a number"):
+        mt.bisect(overflowing(), threshold=float("nan"))
     random = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = tensorrt.random_uniform {static_low = 0.0 : f64, static_high = 1.0 : f64} -> tensor<4xf32> loc("noise")

@@ -7,6 +7,7 @@ import pytest
 
 import mlirtrt_nb as mt
 from mlirtrt_nb.errors import Cancelled, InputError
+from mlirtrt_nb.ir import dtypes
 from mlirtrt_nb.numerics.ranges import OpRange
 
 from .models import classifier, faint, inputs, overflowing
@@ -90,3 +91,20 @@ def test_weights_are_looked_at_too() -> None:
     row = found.df[found.df["op"] == "weights"].iloc[0]
     assert row["vanishing_f16"] == pytest.approx(0.5)
     assert row["channels"] == 0
+
+
+BROAD = """
+func.func @main(%x: tensor<2xbf16>) -> tensor<2xbf16> {
+  %0 = tensorrt.element_wise <kSUM>(%x, %x : tensor<2xbf16>, tensor<2xbf16>) -> tensor<2xbf16>
+  return %0 : tensor<2xbf16>
+}"""
+
+
+def test_what_a_bf16_model_holds_beyond_f16() -> None:
+    """bf16 is a floating-point type: its values have ranges, and some of them overflow f16."""
+    x = np.array([1e5, 1.0], dtypes.by_mlir("bf16").np)
+    found = mt.ranges(mt.from_mlir(BROAD), x)
+    (row,) = found.df.to_dict("records")
+    assert row["largest"] == 2 * float(x[0]) and row["overflow_f16"] == 1
+    with pytest.raises(InputError, match="NaN"):
+        mt.ranges(mt.from_mlir(BROAD), np.full(2, np.nan, x.dtype))
