@@ -18,6 +18,7 @@ from ..numerics.samples import Samples, samples_of, shapes_for
 from ..numerics.sensitivity import compared
 from ..precision import Precision
 from ..program import Program
+from ..runtime.devices import check_device
 from ..targets import parse_targets
 from .comparison import Comparison
 from .engines import engine_numbers
@@ -74,6 +75,11 @@ def compare(
         precision, or if the reference itself fails.
     """
     _check_duration(duration_ms)
+    check_device(device)
+    if executor is not None and not isinstance(executor, Executor):
+        raise OptionError(
+            f"executor= is a {type(executor).__name__}", hint="give a concurrent.futures.Executor, or None"
+        )
     source = program if isinstance(program, Program) else load(program)
     targets = parse_targets(_default_targets() if target is None else target)
     base, chosen = _chosen(precisions, reference)

@@ -34,14 +34,14 @@ def comparison_markdown(found: Comparison) -> str:
     for table in (_speed(found), _errors(found)):
         lines += [*_markdown_table(table), ""]
     for variant in found.variants:
-        lines += [f"- **{variant}**: {note}" for note in found.notes(variant)]
+        lines += [f"- **{' '.join(variant.split())}**: {note}" for note in found.notes(variant)]
     lines += ["", *(f"- {label}: {text}" for label, text in _facts(found))]
     return "\n".join(lines) + "\n"
 
 
 def _markdown_table(table: Table) -> list[str]:
     def line(cells: tuple[str, ...]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
 
     rule = "|".join("---:" if right else "---" for right in table.right)
     return [line(table.headers), f"|{rule}|", *map(line, table.rows)]

@@ -13,16 +13,21 @@ from .session import Executable, Session
 if TYPE_CHECKING:
     from ..plan import Plan
 
-__all__ = ["engines_by_callee", "open_session", "pick_device"]
+__all__ = ["check_device", "engines_by_callee", "open_session", "pick_device"]
 
 
 _MOST_THREADS = 1024  # ONNX Runtime starts them all at once, and ends the process where it cannot
 
 
-def open_session(plan: Plan, device: str, threads: int) -> Session:
-    """See `Plan.session`."""
+def check_device(device: object) -> None:
+    """Raise OptionError for what names no device."""
     if device not in ("auto", "cpu", "cuda"):
         raise OptionError(f"unknown device {device!r}", hint="auto, cpu or cuda")
+
+
+def open_session(plan: Plan, device: str, threads: int) -> Session:
+    """See `Plan.session`."""
+    check_device(device)
     if not isinstance(threads, int) or not 0 <= threads <= _MOST_THREADS:
         raise OptionError(f"threads must be a number from 0 to {_MOST_THREADS}, got {threads!r}")
     if device == "auto":

@@ -242,6 +242,8 @@ def test_figure_and_cards(found: mt.Comparison) -> None:
         ({"target": "sm99"}, TargetError, "sm99"),
         ({"duration_ms": 0}, OptionError, "above 0"),
         ({"duration_ms": "long"}, OptionError, "must be a number"),
+        ({"device": "tpu"}, OptionError, "unknown device 'tpu'"),
+        ({"executor": 2}, OptionError, "executor= is a int"),
     ],
 )
 def test_bad_arguments_are_one_short_error(arguments: Any, error: type[Exception], words: str) -> None:
