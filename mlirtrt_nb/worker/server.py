@@ -43,6 +43,7 @@ def main(end: int, lifeline: int, mark: str) -> None:
     channel = Channel(socket.socket(fileno=end), SharedBuffers(freeze=True))
     printed = PrintedText(lambda stream, text: inside.tell("print", (stream, text)))
     inside.enter(_Teller(channel, mark.encode(), printed).tell)
+    os.register_at_fork(after_in_child=lambda: _leave(channel))
     _forward_warnings()
     logging.getLogger().addHandler(_LogForwarder())
     for name in _WARM:
@@ -68,6 +69,18 @@ def _die_with_parent(lifeline: int) -> None:
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _leave(channel: Channel) -> None:
+    """In a process that the user's code forked: it must not answer, nor take the calls that follow."""
+    channel.socket.close()
+    inside.enter(_write_prints)
+
+
+def _write_prints(kind: str, value: Any) -> None:
+    if kind == "print":
+        stream, text = value
+        os.write(stream, text.encode(errors="replace"))
 
 
 def _settle() -> None:
@@ -126,6 +139,8 @@ def _serve(channel: Channel, opened: Callable[[], Any]) -> bool:
         answer = ("done", function(*arguments, **options))
     except BaseException as error:
         answer = ("failed", _described(error))
+    if channel.socket.fileno() < 0:  # a forked process that came back from the user's code
+        os._exit(int(answer[0] == "failed"))
     _answer(channel, answer)
     channel.buffers.end_call(sender=True)
     return True

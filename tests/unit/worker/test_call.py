@@ -170,6 +170,21 @@ def test_output_belongs_to_its_step() -> None:
     assert outcome.outputs == [("pass a", "native a\n"), ("pass c", "native c\n")]
 
 
+def _fork() -> int:
+    if os.fork() == 0:
+        print("in the fork")
+        return 0
+    os.wait()
+    return 1
+
+
+def test_a_forked_process_that_comes_back() -> None:
+    """It neither answers in the worker's place nor takes the next call; what it prints belongs to the step."""
+    outcome = call(_fork, what="it", isolation=FREE)
+    assert outcome.value == 1 and outcome.outputs == [("it", "in the fork\n")]
+    assert [value(abs, -number) for number in range(3)] == [0, 1, 2]
+
+
 def test_a_flood_is_bounded() -> None:
     """Of much output the beginning and the end are kept; of many printed lines only the first are shown."""
 
