@@ -54,13 +54,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SourceSpan:
-    """A place in the user's text. `line` and `column` count from 1; `length` is in characters."""
+    """A place in the user's text. `line` and `column` count from 1; `length` is in characters; `cell` is what
+    the notebook calls the cell, where the text is one ("cell [3]")."""
 
     filename: str
     line: int
     column: int
     text: str = ""
     length: int = 1
+    cell: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as messages say it: "cell [3], line 6", or "file.py:6:1"."""
+        return f"{self.cell}, line {self.line}" if self.cell else f"{self.filename}:{self.line}:{self.column}"
 
     def caret(self) -> str:
         """Two lines: the source line (cut to 100 characters around the column) and a caret under it."""
@@ -79,7 +86,19 @@ def span_of_line(filename: str, number: int) -> SourceSpan:
 
     line = linecache.getline(filename, number).rstrip()
     text = line.strip()
-    return SourceSpan(filename, number, len(line) - len(text) + 1, line, max(len(text), 1))
+    column = len(line) - len(text) + 1
+    return SourceSpan(filename, number, column, line, max(len(text), 1), cell_of(filename))
+
+
+def cell_of(filename: str) -> str:
+    """The cell whose code IPython compiled under this name, as "cell [3]"; "" for a file or without IPython."""
+    import sys
+
+    interactive = sys.modules.get("IPython.core.getipython")
+    shell = interactive.get_ipython() if interactive is not None else None
+    name_of = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    named = name_of(filename) if name_of is not None else None
+    return f"cell {named[1].removeprefix('In')}" if named else ""
 
 
 def _blank(text: str) -> str:
@@ -124,7 +143,7 @@ class MlirTrtError(Exception):
     def __str__(self) -> str:
         lines = [self.what]
         if self.span is not None:
-            lines.append(f"  at {self.span.filename}:{self.span.line}:{self.span.column}")
+            lines.append(f"  at {self.span.place}")
             if self.span.text:
                 lines.append(self.span.caret())
         if self.where:

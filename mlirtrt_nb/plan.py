@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch_mlir.dialects.builtin import ModuleOp
 
     from .display.graph import GraphView
+    from .ir.assembly.printer import Locations
     from .program import Program
     from .reports.plan_report import PlanReport
     from .runtime.schedule import Schedule, Signature
@@ -130,7 +131,7 @@ class Plan:
 
         return Program(self.module, self.weights, name=self.name)
 
-    def text(self, custom: bool = True, locations: bool = False, limit: int | None = None) -> str:
+    def text(self, custom: bool = True, locations: Locations = False, limit: int | None = None) -> str:
         """The plan IR as text: programs, host and engine functions; see `ir.assembly.print_module`."""
         from .ir.assembly import print_module
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch_mlir.dialects.builtin import ModuleOp
 
     from .display.graph import GraphView
+    from .ir.assembly.printer import Locations
 
 __all__ = ["Program", "TensorSpec"]
 
@@ -124,7 +125,7 @@ class Program:
 
         return op_table(self.module.operation)
 
-    def text(self, custom: bool = True, locations: bool = False, limit: int | None = None) -> str:
+    def text(self, custom: bool = True, locations: Locations = False, limit: int | None = None) -> str:
         """The module as text; see `ir.assembly.print_module`. Names are shown where the user gave them."""
         from .ir.assembly import print_module
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ..ir.diff import Row, TextDiff, stretches
-from .ir import is_constant
 from .lines import Span, cut_middle, highlight_line, name_spans, word_changes
+from .shorten import is_constant
 from .units import plural
 
 __all__ = ["DIFF_RULES", "DiffLimits", "diff_html"]
@@ -17,7 +17,7 @@ DIFF_RULES = (
     ".mt.mt .mt-diff{overflow:auto}"
     ".mt.mt .mt-diff pre{border-radius:0;overflow:visible;padding:0 8px;display:inline-block;"
     "min-width:100%;box-sizing:border-box}"
-    ".mt.mt .mt-diff pre span{display:block;margin:0 -8px;padding:0 8px}"
+    ".mt.mt .mt-diff pre .p,.mt.mt .mt-diff pre .m{display:block;margin:0 -8px;padding:0 8px}"
     ".mt.mt .mt-diff .p{background:var(--mt-came);box-shadow:inset 3px 0 var(--mt-good)}"
     ".mt.mt .mt-diff .m{background:var(--mt-went);box-shadow:inset 3px 0 var(--mt-bad)}"
     ".mt.mt .mt-diff details{margin:0;padding:0;border:none;background:var(--mt-head)}"

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from html import escape
 
-from .ir import role_of
+from .palette import TOKEN_ROLES
 
-__all__ = ["LINE_RULES", "Span", "cut_middle", "highlight_line", "name_spans", "word_changes"]
+__all__ = [
+    "LINE_RULES",
+    "Span",
+    "cut_middle",
+    "highlight_line",
+    "linked_line",
+    "mark_value",
+    "name_spans",
+    "word_changes",
+]
 
 Span = tuple[int, int]  # start and end in characters
 
 _LONGEST = 480  # characters of one line
-# Plain text and value names have no element of their own.
+# Plain text has no element of its own, nor have value names that link to nothing.
 _CLASSES = {
     "keyword": "k",
     "op": "o",
@@ -24,11 +33,12 @@ _CLASSES = {
     "string": "q",
     "number": "n",
     "comment": "c",
+    "value": "v",
 }
+_VALUE = "v"
 
 LINE_RULES = (
-    ".mt.mt i{font-style:normal}"
-    + "".join(f".mt.mt i.{short}{{color:var(--mt-{role})}}" for role, short in _CLASSES.items())
+    "".join(f".mt.mt span.{short}{{color:var(--mt-{role})}}" for role, short in _CLASSES.items())
     + ".mt.mt u{text-decoration-line:underline;text-decoration-thickness:2px;"
     "text-underline-offset:2px;font-weight:600}"
     ".mt.mt mark{background:var(--mt-head);color:inherit;outline:1px solid var(--mt-accent);border-radius:2px}"
@@ -45,22 +55,28 @@ def cut_middle(line: str, longest: int = _LONGEST) -> str:
     return f"{line[:head]} …{len(line) - longest} more… {line[-tail:]}"
 
 
-def highlight_line(line: str, underlined: Sequence[Span] = (), value: str | None = None) -> str:
-    """One line as HTML. `underlined` are the spans that a change touched; `value` is a name to mark, where it
-    is defined more strongly than where it is used."""
-    return _highlighted(line, tuple(underlined), value)
+def highlight_line(line: str, underlined: Sequence[Span] = ()) -> str:
+    """One line as HTML. `underlined` are the spans that a change touched."""
+    return _highlighted(line, tuple(underlined))
+
+
+def linked_line(line: str, link: Callable[[str, str], str]) -> str:
+    """One line as HTML, with `link(name, html)` in place of each value's name."""
+    return "".join(
+        link(text, escape(text)) if role == _VALUE else _element(role, escape(text, quote=False))
+        for role, text, _ in _joined(_pieces(line), _VALUE)
+    )
 
 
 @lru_cache(maxsize=8192)
-def _highlighted(line: str, underlined: tuple[Span, ...], value: str | None) -> str:
+def _highlighted(line: str, underlined: tuple[Span, ...]) -> str:
     pieces: Iterable[Piece] = _pieces(line)
     if underlined:
         pieces = _split_at(pieces, underlined)
-    html = "".join(
+    return "".join(
         _element(role, f"<u>{escape(text, quote=False)}</u>" if under else escape(text, quote=False))
         for role, text, under in _joined(pieces)
     )
-    return _marked(html, line, value) if value else html
 
 
 Piece = tuple[str, str, bool]  # class or "", text, whether underlined
@@ -72,7 +88,17 @@ def _pieces(line: str) -> tuple[Piece, ...]:
     from .lexer import MlirLexer
 
     lexer = MlirLexer(stripnl=False, ensurenl=False)
-    return tuple((_CLASSES.get(role_of(str(kind)), ""), text, False) for kind, text in lex(line, lexer))
+    return tuple((_CLASSES.get(_role_of(str(kind)), ""), text, False) for kind, text in lex(line, lexer))
+
+
+@lru_cache(maxsize=256)
+def _role_of(token: str) -> str:
+    """The colour role of a token type by its nearest listed ancestor; "" for plain text."""
+    while token:
+        if token in TOKEN_ROLES:
+            return TOKEN_ROLES[token]
+        token = token.rpartition(".")[0]
+    return ""
 
 
 def _split_at(pieces: Iterable[Piece], spans: Sequence[Span]) -> list[Piece]:
@@ -93,11 +119,15 @@ def _split_at(pieces: Iterable[Piece], spans: Sequence[Span]) -> list[Piece]:
     return made
 
 
-def _joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Neighbours of one look as one piece."""
+def _joined(pieces: Iterable[Piece], apart: str = "") -> list[Piece]:
+    """Neighbours of one look as one piece; names of values look like plain text, unless kept `apart`."""
     made: list[Piece] = []
     for role, text, under in pieces:
-        if made and made[-1][0] == role and made[-1][2] == under:
+        if role == _VALUE != apart:
+            role = ""
+        if made and role == apart == _VALUE:
+            made.append((role, text, under))
+        elif made and made[-1][0] == role and made[-1][2] == under:
             made[-1] = (role, made[-1][1] + text, under)
         else:
             made.append((role, text, under))
@@ -105,10 +135,11 @@ def _joined(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _element(role: str, html: str) -> str:
-    return f"<i class={role}>{html}</i>" if role else html
+    return f"<span class={role}>{html}</span>" if role else html
 
 
-def _marked(html: str, line: str, value: str) -> str:
+def mark_value(html: str, line: str, value: str) -> str:
+    """The HTML of a line with the name of `value` marked; where it is defined more strongly than where used."""
     name = re.escape(escape(value, quote=False))
     made = re.match(rf"\s*[^=]*{re.escape(value)}\b[^=]* = ", line) or re.search(
         rf"{re.escape(value)}(?=: )", line

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from .calibration import synthetic_note
 from .card import Card, Code, Note, Section, Table, table_of
 from .html import card_html
-from .ir import fold_constants
 from .program import specs_text, weights_text
 from .text import card_text
 from .units import byte_size, plural
@@ -81,7 +80,7 @@ def _sections(plan: Plan) -> tuple[Section, ...]:
     written = _written(plan)
     if written is not None:
         sections.append(Section("Written by native code and passes", written, open=False))
-    sections.append(Section("Plan IR", Code(fold_constants(plan.text())), open=False))
+    sections.append(Section("Plan IR", Code(plan.text(locations="sources")), open=False))
     return tuple(sections)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from .card import Card, Code, Section, table_of
 from .html import card_html
-from .ir import fold_constants
 from .text import card_text
 from .units import byte_size, plural
 
@@ -53,10 +52,15 @@ def program_card(program: Program) -> Card:
         subtitle=f"Program from {program.source}",
         facts=facts,
         sections=(
-            Section("MLIR", Code(fold_constants(program.text()))),
+            Section("MLIR", Code(_ir_text(program))),
             Section("Ops by kind", table_of(ops, limit=40, bar="count"), open=False),
         ),
     )
+
+
+def _ir_text(program: Program) -> str:
+    """The IR, each op with its source node; a user's own text is its own source."""
+    return program.text(locations=False if program.text_source is not None else "sources")
 
 
 def program_html(program: Program) -> str:
@@ -67,5 +71,5 @@ def program_html(program: Program) -> str:
 def program_text(program: Program, *, limit: int = 60) -> str:
     """The card as text, with at most `limit` lines of IR."""
     card = program_card(program)
-    code = Section("MLIR", Code(fold_constants(program.text()), limit))
+    code = Section("MLIR", Code(_ir_text(program), limit))
     return card_text(Card(card.title, card.subtitle, card.facts, card.notes, (code,)), code=True)

@@ -98,7 +98,7 @@
         range.setStart(text, match.index);
         range.setEnd(text, match.index + name.length);
         const rest = text.data.slice(match.index + name.length);
-        (/^(:\d+)?(, %[\w$.:-]+)* = |^: /.test(rest) ? definitions : uses).add(range);
+        (text.parentElement.id || /^(:\d+)?(, %[\w$.:-]+)* = |^: /.test(rest) ? definitions : uses).add(range);
         count += 1;
       }
     }

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .diff import DIFF_RULES, DiffLimits, diff_html
 from .html import table_html
-from .lines import LINE_RULES
-from .regions import REGION_RULES, regions_html
+from .regions import regions_html
 from .steps import SIGNS, delta_table, delta_text, error_html, fired_table, run_card, step_facts, total_delta
 from .style import framed, page, sheet
 from .units import duration
@@ -76,7 +75,7 @@ def _document(
     run: PipelineRun, title: str, columns: bool, against: PipelineRun | None, error: str, lines: int
 ) -> str:
     name = title or f"Passes on {run.program.name}"
-    rules = f"<style>{sheet()}{DIFF_RULES}{LINE_RULES}{REGION_RULES}{_PAGE_RULES}</style>"
+    rules = f"<style>{sheet()}{DIFF_RULES}{_PAGE_RULES}</style>"
     body = (
         f"{rules}<h2>{escape(name)}</h2><p>{escape(run_card(run).subtitle)}</p>"
         f"{error_html(error) if error else ''}{_tools()}"
@@ -185,6 +184,6 @@ def _ends(run: PipelineRun, lines: int) -> str:
     ends = (("start", run.steps[0].before), ("end", run.steps[-1].after)) if run.steps else ()
     for title, snapshot in ends:
         assert snapshot is not None
-        body = regions_html(snapshot.shown_text, limit=lines)
+        body = regions_html(snapshot.located_text, limit=lines)
         parts.append(_folded(f"IR at the {title}", f'<div class="mt-scroll" tabindex="0">{body}</div>'))
     return "".join(parts)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import cache
 from html import escape
 
+from .lines import LINE_RULES
 from .palette import DARK, LIGHT
+from .regions import REGION_RULES
+from .values import VALUE_RULES
 
 __all__ = ["framed", "page", "sheet"]
 
@@ -54,8 +57,6 @@ _RULES = """
 .mt.mt .mt-fill{display:block;height:100%;background:var(--mt-bar)}
 """
 
-_TOKENS = ("keyword", "op", "value", "symbol", "type", "attribute", "string", "number", "comment")
-
 
 def _variables(palette: dict[str, str]) -> str:
     return "".join(f"--mt-{role}:{colour};" for role, colour in palette.items())
@@ -66,11 +67,10 @@ def sheet() -> str:
     """The style sheet, the same text for every output."""
     dark = _variables(DARK)
     selectors = ",".join(f"{says} .mt.mt" for says in _SAYS_DARK)
-    tokens = "".join(f".mt.mt .mt-{role}{{color:var(--mt-{role})}}" for role in _TOKENS)
     return (
         f".mt.mt{{{_variables(LIGHT)}}}"
         f"@media(prefers-color-scheme:dark){{{_SAYS_NOTHING} .mt.mt{{{dark}}}}}"
-        f"{selectors}{{{dark}}}{_RULES.strip()}{tokens}"
+        f"{selectors}{{{dark}}}{_RULES.strip()}{LINE_RULES}{REGION_RULES}{VALUE_RULES}"
     )
 
 

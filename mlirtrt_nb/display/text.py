@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from .card import Card, Code, Section, Table, more_rows
-from .ir import cut_lines
+from .shorten import cut_lines
 
 __all__ = ["card_text", "table_text"]
 

@@ -23,6 +23,7 @@ __all__ = [
     "handle_name",
     "handles_in",
     "strings_of",
+    "unescaped",
     "value_of",
 ]
 
@@ -82,14 +83,14 @@ def handle_name(attribute: ir.Attribute) -> str | None:
     if match is None:
         return None
     quoted, bare = match.groups()
-    return bare if quoted is None else _unescaped(quoted)
+    return bare if quoted is None else unescaped(quoted)
 
 
 def _escaped(text: str) -> str:
     return re.sub(r'[\\"\x00-\x1f\x7f]', lambda match: f"\\{ord(match.group()):02X}", text)
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """The string that MLIR prints as `text`: a backslash, or any byte as two hexadecimal digits, is escaped."""
     raw = re.sub(rb"\\([0-9A-Fa-f]{2}|.)", _byte, text.encode())
     return raw.decode("utf-8", "surrogateescape")

@@ -45,6 +45,11 @@ class Snapshot(Program):
         return self.text(limit=_ALL_LINES)
 
     @cached_property
+    def located_text(self) -> str:
+        """As `shown_text`, each op with its source nodes in a comment."""
+        return self.text(limit=_ALL_LINES, locations="sources")
+
+    @cached_property
     def op_counts(self) -> Counter[str]:
         """How many ops of each name, those in regions included."""
         from torch_mlir import ir

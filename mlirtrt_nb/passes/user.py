@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError, PassError, SourceSpan
+from ..errors import OptionError, PassError, SourceSpan, span_of_line
 from ..program import Program
 from .base import PHASES, Pass, PassContext
 from .firing import report
@@ -22,7 +22,7 @@ Rewriter = Callable[[Any], Any]
 
 
 class _UserPass(Pass):
-    """A pass around one function of the user's. `source` is where the function stands ("<cell>:12")."""
+    """A pass around one function of the user's. `source` is where the function stands ("cell [3], line 12")."""
 
     def __init__(self, function: Callable[..., Any], name: str, phase: str) -> None:
         if phase not in PHASES:
@@ -31,7 +31,8 @@ class _UserPass(Pass):
         self.name = name  # type: ignore[misc]
         self.phase = phase  # type: ignore[misc]
         code = function.__code__
-        self.source = f"{code.co_filename}:{code.co_firstlineno}"
+        span = span_of_line(code.co_filename, code.co_firstlineno)
+        self.source = span.place if span.cell else f"{span.filename}:{span.line}"
         self.__doc__ = inspect.getdoc(function) or f"The user's own pass, from {self.source}."
         remember(self)
 
@@ -57,16 +58,12 @@ def failure_in(name: str, error: BaseException) -> PassError:
 
 def _line_of(error: BaseException) -> SourceSpan | None:
     """The innermost line of the traceback that is not in this package or MLIR's bindings."""
-    import linecache
-
     found = None
     trace = error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if not name.startswith(__file__.removesuffix("passes/user.py")) and "torch_mlir" not in name:
-            line = linecache.getline(name, trace.tb_lineno).rstrip()
-            column = len(line) - len(line.lstrip()) + 1
-            found = SourceSpan(name, trace.tb_lineno, column, line, len(line.strip()))
+            found = span_of_line(name, trace.tb_lineno)
         trace = trace.tb_next
     return found
 

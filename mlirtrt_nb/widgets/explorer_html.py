@@ -8,8 +8,7 @@ from textwrap import shorten
 from ..display.card import Table
 from ..display.diff import DIFF_RULES, DiffLimits, diff_html
 from ..display.html import table_html
-from ..display.lines import LINE_RULES
-from ..display.regions import REGION_RULES, regions_html
+from ..display.regions import regions_html
 from ..display.steps import SIGNS, delta_table, delta_text, error_html, fired_table, step_facts
 from ..display.style import framed
 from ..display.units import plural
@@ -19,7 +18,7 @@ from .explorer_state import ExplorerState, StepRow
 
 __all__ = ["RULES", "details_html", "heading_html", "pane_html"]
 
-RULES = DIFF_RULES + LINE_RULES + REGION_RULES
+RULES = DIFF_RULES
 
 _LONGEST_OUTPUT = 8_000  # characters
 _WORDS = {

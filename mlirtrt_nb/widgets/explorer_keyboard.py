@@ -23,7 +23,7 @@ if (root && !root.mtKeys) {
     const typing = target.matches('input:not([type=checkbox]), textarea');
     const list = target.matches('select');
     const arrow = {ArrowDown: 'j', ArrowUp: 'k'}[event.key];
-    const letter = arrow || (event.key.length === 1 && 'jkxJKurhvfgG'.includes(event.key) ? event.key : '');
+    const letter = arrow || (event.key.length === 1 && 'jkxJKurhvflgG'.includes(event.key) ? event.key : '');
     const ours = letter && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
     target.toggleAttribute('data-lm-suppress-shortcuts', Boolean(ours));
     if (!ours || (list && arrow)) return;

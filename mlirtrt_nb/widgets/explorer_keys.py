@@ -10,7 +10,7 @@ __all__ = ["KEYS_HELP", "press"]
 
 KEYS_HELP = (
     "j / k: next, previous step · x: on or off · J / K: move down, up · u / r: undo, redo · "
-    "h: hide unchanged steps · v: next view · f: fold regions · g / G: first, last step"
+    "h: hide unchanged steps · v: next view · f: fold regions · l: source nodes · g / G: first, last step"
 )
 
 
@@ -28,6 +28,10 @@ def _hide(state: ExplorerState) -> None:
 
 def _fold(state: ExplorerState) -> None:
     state.view.fold_regions = not state.view.fold_regions
+
+
+def _locate(state: ExplorerState) -> None:
+    state.view.locations = not state.view.locations
 
 
 def _next_mode(state: ExplorerState) -> None:
@@ -48,6 +52,7 @@ _COMMANDS: dict[str, Callable[[ExplorerState], object]] = {
     "h": _hide,
     "v": _next_mode,
     "f": _fold,
+    "l": _locate,
 }
 
 

@@ -6,7 +6,7 @@ No widget is needed to use it: `Explorer` draws it, tests drive it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import MlirTrtError, OptionError
 from ..passes.base import PassContext
@@ -15,6 +15,9 @@ from ..passes.pipeline import Entry, Pipeline
 from ..passes.run import PipelineRun, Step
 from ..passes.snapshot import Snapshot
 from ..program import Program
+
+if TYPE_CHECKING:
+    from ..ir.assembly.printer import Locations
 
 __all__ = ["MODES", "ExplorerState", "Item", "Mode", "StepRow"]
 
@@ -49,7 +52,8 @@ class StepRow:
 
 @dataclass
 class View:
-    """What is looked at and how. `function` is a symbol path or "" for the whole module."""
+    """What is looked at and how. `function` is a symbol path or "" for the whole module; `locations`: each op
+    with its source nodes in a comment, which then count as differences."""
 
     mode: Mode = "inline"
     function: str = ""
@@ -57,6 +61,7 @@ class View:
     hide_unchanged: bool = False
     context: int = 3
     fold_regions: bool = False
+    locations: bool = False
     value: str = ""
 
 
@@ -357,8 +362,8 @@ class ExplorerState:
     def text(self, snapshot: Snapshot) -> str:
         """The text of a snapshot, or of the function that is looked at; "" where it has no such function."""
         if not self.view.function:
-            return snapshot.shown_text
-        return _function_text(snapshot, self.view.function)
+            return snapshot.located_text if self.view.locations else snapshot.shown_text
+        return _function_text(snapshot, self.view.function, "sources" if self.view.locations else False)
 
 
 def _functions(snapshot: Snapshot) -> list[str]:
@@ -381,13 +386,13 @@ def _walk(module: Any, path: tuple[str, ...]) -> list[tuple[str, Any]]:
     return found
 
 
-def _function_text(snapshot: Snapshot, function: str) -> str:
+def _function_text(snapshot: Snapshot, function: str, locations: Locations) -> str:
     from ..ir.assembly import print_module
 
     for path, operation in _walk(snapshot.module.operation, ()):
         if path == function:
             named = snapshot.text_source is not None
-            return print_module(operation, limit=10**9, names=named)
+            return print_module(operation, locations=locations, limit=10**9, names=named)
     return ""
 
 

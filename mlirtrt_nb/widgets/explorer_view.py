@@ -93,6 +93,7 @@ class ExplorerView:
         )
         self.function = ipywidgets.Dropdown(description="function", layout=Layout(width="240px"))
         self.fold = ipywidgets.Checkbox(description="fold regions", indent=False, layout=auto)
+        self.locations = ipywidgets.Checkbox(description="source nodes", indent=False, layout=auto)
         self.value = ipywidgets.Text(
             placeholder="mark a value: %3", continuous_update=False, layout=Layout(width="140px")
         )
@@ -129,7 +130,9 @@ class ExplorerView:
                 self.heading,
                 self.form,
                 ipywidgets.HBox([self.modes], layout=wrap),
-                ipywidgets.HBox([self.function, self.fold, self.value, self.compare], layout=wrap),
+                ipywidgets.HBox(
+                    [self.function, self.fold, self.locations, self.value, self.compare], layout=wrap
+                ),
                 self.pane,
                 self.details,
             ],
@@ -150,6 +153,7 @@ class ExplorerView:
         self.modes.observe(lambda change: self._look(mode=change["new"]), "value")
         self.function.observe(lambda change: self._look(function=change["new"] or ""), "value")
         self.fold.observe(lambda change: self._look(fold_regions=change["new"]), "value")
+        self.locations.observe(lambda change: self._look(locations=change["new"]), "value")
         self.value.observe(lambda change: self._look(value=change["new"].strip()), "value")
         self.condense.observe(lambda change: self._act(lambda: None), "value")
         self.keys.observe(self._pressed, "value")
@@ -252,6 +256,7 @@ class ExplorerView:
         self.function.value = view.function
         self.modes.value, self.filter.value, self.hide.value = view.mode, view.words, view.hide_unchanged
         self.fold.value, self.value.value = view.fold_regions, view.value
+        self.locations.value = view.locations
         self.undo.disabled, self.redo.disabled = not state.can_undo, not state.can_redo
         for button in (self.up, self.down, self.remove):
             button.disabled = not state.items

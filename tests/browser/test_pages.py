@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mlirtrt_nb.display import ir_html
 from mlirtrt_nb.display.palette import DARK, LIGHT
@@ -94,7 +94,7 @@ def test_a_plain_page_follows_the_desktop(
     file.write_text(whole_page(ir_html(MLIR), title="IR"), encoding="utf-8")
     page = open_page(file.as_uri(), scheme=scheme)
     expect(page.locator("pre")).to_have_css("background-color", rgb(palette["code"]))
-    assert page.locator("pre").inner_text() == MLIR
+    assert page.locator("pre").text_content() == MLIR
     assert page.evaluate(CONTRAST) == []
 
 
@@ -119,3 +119,35 @@ def test_each_front_ends_word_counts(
     file.write_text(f"<!DOCTYPE html>{attributes.replace('>', '><meta charset=utf-8>', 1)}{ir_html(MLIR)}")
     page = open_page(file.as_uri(), scheme=scheme)
     expect(page.locator("pre")).to_have_css("background-color", rgb(palette["code"]))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_value_is_marked_without_scripts(open_page: Callable[..., Page], tmp_path: Path, scheme: str) -> None:
+    """A click on a use leads to the definition; it and all uses of that value, and no other, are outlined."""
+    text = "\n".join(
+        [
+            "func.func @f(%x: f32) -> f32 {",
+            "  %a = math.exp %x : f32",
+            "  %b = arith.addf %a, %a : f32",
+            "  return %b : f32",
+            "}",
+        ]
+    )
+    file = tmp_path / "ir.html"
+    file.write_text(whole_page(ir_html(text), title="IR"), encoding="utf-8")
+    page = open_page(file.as_uri(), scheme=scheme, scripts=False)
+    page.get_by_title("math.exp").first.click()
+    names = page.locator(".mt-tree a")
+    outlined = {name.inner_text() for name in names.all() if style_of(name, "outlineStyle") == "solid"}
+    assert outlined == {"%a"}
+    assert [style_of(name, "outlineWidth") for name in page.get_by_text("%a", exact=True).all()] == [
+        "2px",
+        "1px",
+        "1px",
+    ]
+    assert page.evaluate(CONTRAST) == []
+
+
+def style_of(locator: Locator, name: str) -> str:
+    """A computed style of an element."""
+    return str(locator.evaluate(f"e => getComputedStyle(e).{name}"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Literal
 
 from torch_mlir import ir
 
@@ -16,18 +17,22 @@ from ..symbols import ENGINES_MARK
 from .attributes import split_dict, to_custom
 from .groups import split_groups
 from .printed import Printed, attributes_of, split_function_type
+from .source_comments import with_source_comments
 from .syntax import Syntax, dialect_names, syntax_of
 from .templates import Template, Templates, has_stand_in
 from .tokens import values_of
 
-__all__ = ["print_module"]
+__all__ = ["Locations", "print_module"]
+
+# What is printed of where ops came from.
+Locations = bool | Literal["sources"]
 
 
 def print_module(
     module: ir.Operation | ir.OpView,
     *,
     custom: bool = True,
-    locations: bool = False,
+    locations: Locations = False,
     limit: int | None = None,
     names: bool = True,
 ) -> str:
@@ -35,15 +40,15 @@ def print_module(
 
     Args:
         custom: the package's ops in their custom syntax; False gives MLIR's generic form of every op.
-        locations: with each op's location after it.
+        locations: with each op's location after it; "sources" names the source nodes in a comment instead.
         limit: at most this many lines, then one that says how many are missing; large literals are elided.
         names: call values by the names their locations give them, as the user wrote them.
 
     Weights are shown as handles. Text without a limit parses back to an equal module.
     """
     text = module.operation.get_asm(
-        enable_debug_info=locations,
-        use_local_scope=locations,
+        enable_debug_info=bool(locations),
+        use_local_scope=bool(locations),
         print_generic_op_form=not custom,
         use_name_loc_as_prefix=names,
         large_elements_limit=None if limit is None else 64,
@@ -52,9 +57,11 @@ def print_module(
     )
     text = text.rstrip("\n")
     if custom:
-        text = "\n".join(_Rewriter(locations).rewrite(text.split("\n")))
+        text = "\n".join(_Rewriter(bool(locations)).rewrite(text.split("\n")))
     if names:
         text = split_groups(text)
+    if locations == "sources":
+        text = with_source_comments(text)
     return (text if limit is None else _cut(text, limit)) + "\n"
 
 

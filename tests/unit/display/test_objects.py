@@ -10,9 +10,9 @@ from pygments import lex
 from pygments.token import Error
 
 import mlirtrt_nb as mt
-from mlirtrt_nb.display.ir import fold_constants
 from mlirtrt_nb.display.lexer import MlirLexer
 from mlirtrt_nb.display.plan import plan_card, plan_text, report_html, report_text
+from mlirtrt_nb.display.shorten import fold_constants
 from models.fetch import SHAPES, model
 
 SMALL = ("squeezenet", "PP-OCRv6_det_small", "silero_vad_16k_sequence", "encoder")

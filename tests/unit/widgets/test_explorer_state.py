@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import mlirtrt_nb as mt
 from mlirtrt_nb.errors import MlirTrtError, OptionError
 from mlirtrt_nb.passes.effects import effects
+from mlirtrt_nb.widgets.explorer_keys import press
 from mlirtrt_nb.widgets.explorer_state import ExplorerState
 
 TEXT = """
@@ -273,3 +274,19 @@ class Edits(RuleBasedStateMachine):
 
 TestEdits = Edits.TestCase
 TestEdits.settings = settings(max_examples=12, stateful_step_count=10, deadline=None)
+
+
+def test_source_nodes_are_shown_on_demand() -> None:
+    """With the switch each op has its source in a comment, of the whole module as of one function."""
+    state_ = state()
+    after = state_.around(state_.selected)[1]
+    plain = state_.text(after)
+    assert "  // " not in plain
+    press(state_, "l")
+    assert state_.view.locations
+    assert [line.split("  // ")[0] for line in state_.text(after).split("\n")] == plain.split("\n")
+    assert "  // <cell>:" in state_.text(after)
+    state_.view.function = "@main"
+    assert "  // <cell>:" in state_.text(after)
+    press(state_, "l")
+    assert "  // " not in state_.text(after)
