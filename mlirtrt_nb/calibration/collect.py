@@ -11,6 +11,7 @@ import numpy as np
 from ..activation_ranges import METHODS, Calibration
 from ..compilation import before_clustering
 from ..errors import CalibrationError
+from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program, TensorSpec
 from .batches import Batch, batches, synthetic_batches
@@ -24,7 +25,7 @@ __all__ = ["calibrate", "ranges_for", "synthetic_ranges"]
 
 
 def calibrate(
-    program: Program,
+    program: Program | Any,
     data: Any = None,
     method: str = "percentile",
     shapes: Any = None,
@@ -35,7 +36,7 @@ def calibrate(
     Batches are taken one at a time, and each tensor is kept only as a histogram of 2048 bins.
 
     Args:
-        program: the program that is to be compiled.
+        program: the program that is to be compiled: a Program, or anything that `mt.load` takes.
         data: an array or a mapping from input name to array, or an iterable of batches: arrays, tuples,
             mappings, a torch DataLoader. None: seeded synthetic inputs, which is then said wherever the ranges
             are used.
@@ -48,15 +49,16 @@ def calibrate(
     """
     if method not in METHODS:
         raise CalibrationError(f"unknown method {method!r}", hint=f"there are {', '.join(METHODS)}")
-    converted = before_clustering(program, "cpu", shapes)
+    source = program if isinstance(program, Program) else load(program)
+    converted = before_clustering(source, "cpu", shapes)
     if data is None:
-        given: Iterator[Batch] = synthetic_batches(program.inputs, _opt_shapes(program, shapes))
+        given: Iterator[Batch] = synthetic_batches(source.inputs, _opt_shapes(source, shapes))
         words = "seeded synthetic inputs"
     else:
-        given, words = batches(program.inputs, data, limit), ""
-    ranges, count = _collect(converted, program.inputs, given, method)
+        given, words = batches(source.inputs, data, limit), ""
+    ranges, count = _collect(converted, source.inputs, given, method)
     words = words or f"{count} batch{'es' if count != 1 else ''} of the user's"
-    return Calibration(ranges, method, content_hash(program), count, words, synthetic=data is None)
+    return Calibration(ranges, method, content_hash(source), count, words, synthetic=data is None)
 
 
 def ranges_for(precision: Precision, program: Program, shapes: Any = None) -> Calibration:
@@ -93,7 +95,7 @@ def _collect(
     """Ranges by tensor name, and how many batches were run."""
     # The first batch is looked at before anything is built, so that a mistake shows at once.
     first = next(given)
-    watched = observed(converted)
+    watched = observed(converted, ends=method == "minmax")
     runner = Runner(watched.program)
     histograms = {name: Histogram(counted=method != "minmax") for name in (*watched.inputs, *watched.tensors)}
     count = 0
@@ -111,10 +113,9 @@ def _add(
 ) -> None:
     for name in watched.inputs:
         histograms[name].add(batch[name])
-    for name, output in watched.tensors.items():
-        array = outputs[output]
+    for name, given in watched.tensors.items():
         try:
-            histograms[name].add(array)
+            histograms[name].add(watched.values([outputs[output] for output in given]))
         except ValueError:
             raise CalibrationError(
                 f"{name!r} becomes NaN or infinity in batch {number}",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 from torch_mlir import ir
 
+from ..ir import shapes
+from ..ir.builder import create
 from ..passes.input.rewriting import functions
 from ..passes.plan.signature import dictionaries, name_of
 from ..passes.precision.placement import sites
@@ -12,48 +17,83 @@ from ..program import Program
 
 __all__ = ["Observed", "observed"]
 
+# What is given of a tensor of which only the ends are wanted. A sum is NaN wherever the tensor has one, which
+# ONNX Runtime's largest and least value are not.
+_ENDS = ("kMAX", "kMIN", "kSUM")
+
 
 class Observed:
     """A copy of a converted program whose main function returns further tensors.
 
-    `tensors` maps the name of a tensor to the name of the output that gives it; `inputs` those that are
-    inputs of the program itself.
+    `tensors` maps the name of a tensor to the names of the outputs that give it: one, or its largest and its
+    least value and its sum; `inputs` are those that are inputs of the program itself.
     """
 
-    def __init__(self, program: Program, tensors: dict[str, str], inputs: list[str]) -> None:
+    def __init__(self, program: Program, tensors: dict[str, tuple[str, ...]], inputs: list[str]) -> None:
         self.program = program
         self.tensors = tensors
         self.inputs = inputs
 
+    def values(self, given: Sequence[np.ndarray]) -> np.ndarray:
+        """What the outputs of one tensor say: its values, or its largest (NaN if it has any) and its least."""
+        if len(given) == 1:
+            return given[0]
+        largest, least, total = given
+        return np.array([np.where(np.isnan(total), total, largest), least])
 
-def observed(converted: Program) -> Observed:
-    """`converted`, a program before clustering, with the tensors that quantization would round as outputs."""
+
+def observed(converted: Program, ends: bool = False) -> Observed:
+    """`converted`, a program before clustering, with the tensors that quantization would round as outputs; with
+    `ends`, only their ends, found where the tensors are made."""
     program = converted.clone()
     with program.context, ir.Location.unknown():
         function = next(functions(program))
         names = tensor_names(function)
         roots = dict.fromkeys(site.root for site in sites(program, "f32") if site.root in names)
         inputs = [names[root] for root in roots if isinstance(root.owner, ir.Block)]
-        made = [root for root in roots if not isinstance(root.owner, ir.Block)]
-        tensors = _return_also(function, made, names)
+        made = {names[root]: [root] for root in roots if not isinstance(root.owner, ir.Block)}
+        if ends:
+            made = {name: [_reduced(root, kind) for kind in _ENDS] for name, (root,) in made.items()}
+        tensors = _return_also(function, made)
     return Observed(program, tensors, inputs)
 
 
-def _return_also(function: ir.Operation, values: list[ir.Value], names: dict[ir.Value, str]) -> dict[str, str]:
-    """Let the function return `values` after what it returns."""
+def _reduced(value: ir.Value, kind: str) -> ir.Value:
+    """`value` reduced to one number."""
+    shaped, maker = ir.RankedTensorType(value.type), value.owner.operation
+    attributes = {"reduceAxes": list(range(shaped.rank)), "reduceOperation": kind}
+    made = create(
+        "tensorrt.reduce",
+        [value],
+        attributes,
+        [shapes.tensor([], shaped.element_type)],
+        loc=maker.location,
+        ip=ir.InsertionPoint.after(maker),
+    )
+    return made.results[0]
+
+
+def _return_also(function: ir.Operation, made: dict[str, list[ir.Value]]) -> dict[str, tuple[str, ...]]:
+    """Let the function return further values after what it returns: the outputs of each name."""
     block = function.regions[0].blocks[0]
     end = list(block.operations)[-1].operation
     before = list(end.operands)
     attributes = dictionaries(function, "res_attrs")
     taken = {name_of(attributes, n, "result") for n in range(len(before))}
-    outputs: dict[str, str] = {}
     entries = [attributes[n] if attributes else _named(name_of(None, n, "result")) for n in range(len(before))]
-    for value in values:
-        name = f"observed {len(outputs)}"
-        while name in taken:
-            name += "'"
-        outputs[names[value]] = name
-        entries.append(_named(name))
+    outputs: dict[str, tuple[str, ...]] = {}
+    count = 0
+    for name, group in made.items():
+        given: list[str] = []
+        for _ in group:
+            output = f"observed {count}"
+            while output in taken:
+                output += "'"
+            given.append(output)
+            entries.append(_named(output))
+            count += 1
+        outputs[name] = tuple(given)
+    values = [value for group in made.values() for value in group]
     location, point = end.location, ir.InsertionPoint(end)
     ir.Operation.create(end.name, [], [*before, *values], loc=location, ip=point)
     end.erase()

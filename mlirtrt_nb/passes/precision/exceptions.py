@@ -14,9 +14,9 @@ from ...program import Program
 from ..clustering.values import nested
 from ..tensorrt.matching import kind_of, maker
 from .marks import mark, mark_weights
-from .operands import Product, is_move, products
+from .operands import Product, is_move, products, static_kernel
 
-__all__ = ["LARGE_SUM", "mark_depthwise", "mark_ends", "mark_floating"]
+__all__ = ["LARGE_SUM", "mark_depthwise", "mark_ends", "mark_floating", "mark_pooled", "mark_shallow"]
 
 # A sum of more values than this is done in the higher precision: fp16 has 11 bits, which as many terms use up.
 LARGE_SUM = 1024
@@ -28,6 +28,10 @@ _ARITHMETIC = {"tensorrt.element_wise", "tensorrt.unary"}
 _FOLLOWED = frozenset(
     {*_ARITHMETIC, "tensorrt.select", "tensorrt.activation", "tensorrt.concatenation", "tensorrt.cast"}
 )
+# An engine has a layer of its own to round what an 8-bit convolution gives, which costs the reading and writing
+# of its 32-bit sums: a convolution that sums up fewer values than this gains less than that.
+_SHALLOW = 64
+_POOLED_WEIGHTS = 1 << 20  # up to so many weights are read in less time than two more layers take
 _CHAIN = 8  # ops between a root and the mean that it is the root of
 
 
@@ -162,15 +166,17 @@ def _is_to_integers(operation: ir.Operation, known: set[ir.Operation]) -> bool:
 
 
 def mark_ends(program: Program, rest: str, weights: str | None) -> None:
-    """Mark the first and the last layers, to be left in `rest`; the last keep weights of type `weights`."""
+    """Mark the first and the last layers, to be left in `rest`; of the last, products have weights of type
+    `weights`: an engine widens them as it multiplies, but those of a convolution in a layer of their own."""
     listed = [product for product in products(program) if product.weight is not None]
     if len(listed) < 2:
         return
     first, last = _ends(listed)
     for product in last:
-        stored = "" if weights is None else "; its weights are quantized all the same"
+        stores = weights is not None and not product.is_convolution
+        stored = "; its weights are quantized all the same" if stores else ""
         mark(product.operation, rest, f"last layer: its results are the answer{stored}")
-        if weights is not None:
+        if weights is not None and stores:
             mark_weights(product.operation, weights)
     for product in first:
         mark(product.operation, rest, "first layer: it reads the input itself")
@@ -181,6 +187,39 @@ def mark_depthwise(program: Program, rest: str) -> None:
     for product in products(program):
         if product.is_convolution and product.weight is not None and _channels_in(product.operation) == 1:
             mark(product.operation, rest, "a depthwise convolution: few weights, and much error")
+
+
+def mark_pooled(program: Program, rest: str) -> None:
+    """Mark small convolutions of a single position, as in squeeze-and-excitation: an engine has a layer more
+    for each rounding around them, and there is nothing to gain."""
+    for product in products(program):
+        kernel = _kernel_shape(product)
+        if kernel is None or int(np.prod(kernel)) > _POOLED_WEIGHTS:
+            continue
+        sizes = ir.RankedTensorType(product.operation.operands[product.activation].type).shape[2:]
+        if all(size == 1 for size in sizes):
+            mark(product.operation, rest, "a small convolution of one position")
+
+
+def mark_shallow(program: Program, rest: str) -> None:
+    """Mark convolutions that sum up few values: rounding their results costs an engine more than they gain."""
+    for product in products(program):
+        kernel = _kernel_shape(product)
+        if kernel is None:
+            continue
+        count = int(np.prod(kernel)) // kernel[product.channel]
+        if count < _SHALLOW:
+            mark(product.operation, rest, f"sums of only {count} values, which 8 bits do not make faster")
+
+
+def _kernel_shape(product: Product) -> list[int] | None:
+    """The shape of the constant kernel of a convolution; None for a product, and for any other kernel."""
+    if not product.is_convolution or product.weight is None:
+        return None
+    if len(product.operation.operands) > product.weight and product.constant is not None:
+        return list(ir.RankedTensorType(product.constant.results[0].type).shape)
+    kernel = static_kernel(product.operation)
+    return None if kernel is None else list(ir.RankedTensorType(kernel.type).shape)
 
 
 def _channels_in(convolution: ir.Operation) -> int:

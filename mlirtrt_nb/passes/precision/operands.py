@@ -10,7 +10,7 @@ from ...ir.builder import Op, create
 from ...program import Program
 from ..tensorrt.matching import maker, operations
 
-__all__ = ["MOVES", "Product", "is_move", "product_of", "products", "with_kernel_operands"]
+__all__ = ["MOVES", "Product", "is_move", "product_of", "products", "static_kernel", "with_kernel_operands"]
 
 _KERNELS = {"tensorrt.convolution": "kernel", "tensorrt.deconvolution": "kernelWeights"}
 
@@ -52,7 +52,7 @@ class Product:
     @property
     def constant(self) -> ir.Operation | None:
         """The op that holds the weight; None if it is an attribute, or no constant."""
-        if self.weight is None or _static(self.operation) is not None:
+        if self.weight is None or static_kernel(self.operation) is not None:
             return None
         return maker(self.operation.operands[self.weight], "constant")
 
@@ -68,7 +68,9 @@ def product_of(operation: ir.Operation) -> Product | None:
     """`operation` as a Product; None if it is none."""
     if operation.name in _KERNELS:
         transposed = operation.name == "tensorrt.deconvolution"
-        is_constant = _static(operation) is not None or maker(operation.operands[1], "constant") is not None
+        is_constant = (
+            static_kernel(operation) is not None or maker(operation.operands[1], "constant") is not None
+        )
         return Product(operation, 0, 1 if is_constant else None, int(transposed), int(not transposed))
     if operation.name != "tensorrt.matrix_multiply":
         return None
@@ -94,7 +96,7 @@ def _matrix_product(operation: ir.Operation) -> Product | None:
     return Product(operation, 1 - weight, weight, channel, depth)
 
 
-def _static(operation: ir.Operation) -> ir.Attribute | None:
+def static_kernel(operation: ir.Operation) -> ir.Attribute | None:
     """The kernel of a convolution that has it as an attribute."""
     name = f"{_KERNELS[operation.name]}Static" if operation.name in _KERNELS else ""
     return operation.attributes[name] if name and name in operation.attributes else None
@@ -103,7 +105,7 @@ def _static(operation: ir.Operation) -> ir.Attribute | None:
 def with_kernel_operands(program: Program) -> None:
     """Let each convolution have its kernel as an operand, where it can be quantized."""
     for operation in operations(program, "convolution", "deconvolution"):
-        kernel = _static(operation)
+        kernel = static_kernel(operation)
         if kernel is None:
             continue
         op, point = Op.of(operation), ir.InsertionPoint(operation)

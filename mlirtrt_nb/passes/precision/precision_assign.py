@@ -20,8 +20,8 @@ __all__ = ["PrecisionAssign"]
 @register
 class PrecisionAssign(Pass):
     """Mark the ops that stay in a higher precision: those that `keep` names, and the default exceptions
-    (statistics of normalizations, softmax, exponentials, large sums; depthwise convolutions, the first and the
-    last layer where activations are quantized).
+    (statistics of normalizations, softmax, exponentials, large sums; where activations are quantized, depthwise
+    and very small convolutions, the first and the last layer).
     The mark and its reason stay on the op: `precision.type`, `precision.reason`."""
 
     name = "precision-assign"
@@ -35,7 +35,7 @@ class PrecisionAssign(Pass):
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir import ir
 
-        from .exceptions import mark_depthwise, mark_ends, mark_floating
+        from .exceptions import mark_depthwise, mark_ends, mark_floating, mark_pooled, mark_shallow
 
         keeps = [entry if isinstance(entry, Keep) else Keep.parse(entry) for entry in self.keep]
         rest = ELEMENTS[self.rest]
@@ -47,6 +47,10 @@ class PrecisionAssign(Pass):
                 mark_depthwise(program, rest)
             if self.base == "int8":
                 mark_ends(program, rest, None if rest == "f32" else "i8")
+            if self.base in ("int8", "fp8"):
+                mark_pooled(program, rest)
+                if rest != "f32":
+                    mark_shallow(program, rest)
             if rest != "f32":
                 mark_floating(program, rest)
 

@@ -86,6 +86,25 @@ def test_values_that_overflow() -> None:
         mt.calibrate(program, [np.ones((4, 8), np.float32), np.full((4, 8), 200, np.float32)])
 
 
+@pytest.mark.parametrize("method", ["minmax", "percentile"])
+@pytest.mark.parametrize("given", [-1.0, 0.0])
+def test_nan_and_infinity_among_numbers(method: str, given: float) -> None:
+    """One value of many that is NaN (log of -1) or infinite (log of 0) is found by every method."""
+    program = mt.from_mlir("""
+        func.func @main(%x: tensor<40x8xf32>) -> tensor<40x8xf32> {
+          %w = tensorrt.constant dense<1.0> : tensor<8x8xf32>
+          %e = tensorrt.unary {unaryOperation = #tensorrt.unary_operation<kLOG>} %x : tensor<40x8xf32>
+          %y = tensorrt.matrix_multiply {op0 = #tensorrt.matrix_operation<kNONE>,
+            op1 = #tensorrt.matrix_operation<kNONE>}
+            ins(%e, %w : tensor<40x8xf32>, tensor<8x8xf32>) -> tensor<40x8xf32>
+          return %y : tensor<40x8xf32>
+        }""")
+    batch = np.ones((40, 8), np.float32)
+    batch[17, 3] = given
+    with pytest.raises(mt.CalibrationError, match="becomes NaN or infinity in batch 1"):
+        mt.calibrate(program, batch, method)
+
+
 def test_unknown_method() -> None:
     """The error lists the methods."""
     with pytest.raises(mt.CalibrationError, match="unknown method 'max'") as caught:

@@ -107,15 +107,59 @@ def test_positions_and_indices() -> None:
 
 
 def test_first_and_last_layer_for_int8() -> None:
-    """The first keeps its numbers, the last its activations; on the CPU alone its weights too."""
+    """The first keeps its numbers, the last its activations."""
     program = assigned(converted(), base="int8", rest="fp16")
     reasons = attributes_of(program, REASON)
     assert reasons["first"] == "first layer: it reads the input itself"
-    assert reasons["last"] == "last layer: its results are the answer; its weights are quantized all the same"
+    assert reasons["last"] == "last layer: its results are the answer"
     assert attributes_of(program, TYPE) == {"first": "f16", "last": "f16"}
-    assert attributes_of(program, WEIGHTS) == {"last": "i8"}
-    assert not attributes_of(assigned(converted(), base="int8", rest="fp32"), WEIGHTS)
+    assert not attributes_of(program, WEIGHTS)
     assert not attributes_of(assigned(converted(), base="fp8", rest="fp32"), REASON)
+
+
+def test_weights_of_the_last_product() -> None:
+    """They are quantized where an engine widens them as it multiplies; on the CPU alone they are not."""
+    body = """
+        %w = tensorrt.constant dense<1.0> : tensor<64x64xf32>
+        %v = tensorrt.constant dense<1.0> : tensor<64x32xf32>
+        %a = tensorrt.matrix_multiply {op0 = #tensorrt.matrix_operation<kNONE>,
+          op1 = #tensorrt.matrix_operation<kNONE>} ins(%x, %w : tensor<8x64xf32>, tensor<64x64xf32>)
+          -> tensor<8x64xf32>
+        %b = tensorrt.matrix_multiply {op0 = #tensorrt.matrix_operation<kNONE>,
+          op1 = #tensorrt.matrix_operation<kNONE>} ins(%a, %v : tensor<8x64xf32>, tensor<64x32xf32>)
+          -> tensor<8x32xf32>
+        """
+    program = text_program("%x: tensor<8x64xf32>", body, "%b : tensor<8x32xf32>")
+    marked = assigned(program, base="int8", rest="fp16")
+    (reason,) = [text for text in attributes_of(marked, REASON).values() if text.startswith("last")]
+    assert reason == "last layer: its results are the answer; its weights are quantized all the same"
+    assert list(attributes_of(marked, WEIGHTS).values()) == ["i8"]
+    assert not attributes_of(assigned(program, base="int8", rest="fp32"), WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("size", "channels", "rest", "kept"),
+    [
+        (6, 64, "fp16", False),
+        (6, 32, "fp16", True),  # 32 values in a sum
+        (6, 32, "fp32", False),  # the CPU's kernels have no such layer
+        (1, 64, "fp16", True),
+        (1, 64, "fp32", True),
+        (1, 1025, "fp16", False),  # more weights than are read in no time
+    ],
+)
+def test_small_convolutions(size: int, channels: int, rest: str, kept: bool) -> None:
+    """A convolution of one position, and for TensorRT one that sums up few values, is left out."""
+    kind = f"tensor<1x{channels}x{size}x{size}xf32>"
+    body = f"%w = tensorrt.constant dense<1.0> : tensor<{channels}x{channels}x1x1xf32>\n"
+    for made, given in (("a", "x"), ("b", "a"), ("c", "b")):
+        body += f"""%{made} = tensorrt.convolution {{post_padding = array<i64: 0, 0>,
+            pre_padding = array<i64: 0, 0>, stride = array<i64: 1, 1>}} in(%{given} : {kind})
+            kernel(%w : tensor<{channels}x{channels}x1x1xf32>) -> {kind}\n"""
+    program = text_program(f"%x: {kind}", body, f"%c : {kind}")
+    text = assigned(program, base="int8", rest=rest).text()
+    assert text.count("precision.reason") == (3 if kept else 2)
+    assert ("one position" in text or "sums of only 32 values" in text) == kept
 
 
 def test_the_users_exceptions() -> None:
