@@ -10,7 +10,7 @@ from ...dialects.onnx.value_types import Port
 from ...errors import Cancelled, EngineBuildError, TargetError
 from ..base import Binding, BuildRequest, Engine, EngineReport, LayerRow
 from .emit import export
-from .layers import emitted_layers, fused_layers
+from .layers import emitted_layers, fused_layers, tensor_bytes
 
 __all__ = ["OnnxRuntimeBuilder", "binding_of"]
 
@@ -101,7 +101,7 @@ def _describe(
 
     return EngineReport(
         layers=layers,
-        weights_bytes=sum(request.weights[name].nbytes for name in exported.weights),
+        weights_bytes=sum(map(tensor_bytes, exported.model.graph.initializer)),
         build_seconds=seconds,
         builder=_version(),
     )

@@ -20,7 +20,7 @@ from ...dialects.onnx.ort_session import SessionSettings, open_session
 from ...ir import dtypes
 from ..base import LayerRow
 
-__all__ = ["emitted_layers", "fused_layers"]
+__all__ = ["emitted_layers", "fused_layers", "tensor_bytes"]
 
 _FUSIONS = SessionSettings(threads=1, optimization="extended", prepack=False)
 
@@ -62,7 +62,7 @@ def _weights_as_inputs(model: ModelProto) -> ModelProto:
 
 def _rows(exported: ExportedModel, fused: ModelProto) -> Iterator[LayerRow]:
     origin = _Origin(exported.model.graph.node, fused.graph.node)
-    weights = {tensor.name: _bytes(tensor) for tensor in exported.model.graph.initializer}
+    weights = {tensor.name: tensor_bytes(tensor) for tensor in exported.model.graph.initializer}
     for node in fused.graph.node:
         outputs = [name for name in node.output if name]
         known = [_described(exported.types.get(name)) for name in outputs]
@@ -80,7 +80,8 @@ def _rows(exported: ExportedModel, fused: ModelProto) -> Iterator[LayerRow]:
         )
 
 
-def _bytes(tensor: TensorProto) -> int:
+def tensor_bytes(tensor: TensorProto) -> int:
+    """The size of an initializer, inside the model or outside it."""
     if tensor.data_type == TensorProto.STRING:
         return sum(map(len, tensor.string_data))
     return dtypes.by_onnx(tensor.data_type).nbytes(math.prod(tensor.dims))
