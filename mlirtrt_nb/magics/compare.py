@@ -80,8 +80,8 @@ class TrtCompareMagics(Magics):
         scope = Scope(self.shell, local_ns)
         source = scope.source(arguments.source)
         given = {
-            "precisions": [_precision(scope, word) for word in self._words(arguments)],
-            "reference": _precision(scope, arguments.reference),
+            "precisions": [scope.precision(word) for word in self._words(arguments)],
+            "reference": scope.precision(arguments.reference),
             "inputs": scope.find(arguments.inputs, "inputs") if arguments.inputs else None,
             "executor": scope.find(arguments.executor, "an executor") if arguments.executor else None,
         }
@@ -92,13 +92,6 @@ class TrtCompareMagics(Magics):
 
     def _words(self, arguments: Namespace) -> list[str]:
         return parse_target_options(arguments.precision, self.precisions)
-
-
-def _precision(scope: Scope, word: str) -> Any:
-    """A name of a precision, or the user's variable."""
-    from ..precision import PRECISIONS
-
-    return word if word in PRECISIONS else scope.find(word, "a precision")
 
 
 def _compare(arguments: Namespace, source: Any, given: dict[str, Any], report: Report) -> Comparison:

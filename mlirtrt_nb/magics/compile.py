@@ -37,7 +37,11 @@ _parser.add_argument("source", nargs="?", metavar="SOURCE", help="what to compil
 _parser.add_argument(
     "--target", action="append", default=[], metavar="T", help="cpu, sm75 ... sm121 or cuda; may be repeated"
 )
-_parser.add_argument("--precision", metavar="P", help="fp32 (the default), fp16, bf16, int8, fp8 or int4")
+_parser.add_argument(
+    "--precision",
+    metavar="P",
+    help="fp32 (the default), fp16, bf16, int8, fp8, int4, or a variable with a Precision",
+)
 _parser.add_argument(
     "--shape",
     action="append",
@@ -80,9 +84,13 @@ class TrtCompileMagics(Magics):
         if arguments is None:
             return None
         check_name(arguments.name)
-        source = self._source(arguments, cell, Scope(self.shell, local_ns))
+        scope = Scope(self.shell, local_ns)
+        source = self._source(arguments, cell, scope)
+        precision = scope.precision(arguments.precision or self.precision)
         plan = run(
-            self.shell, self._title(arguments, source), lambda report: self._compile(arguments, source, report)
+            self.shell,
+            self._title(arguments, source),
+            lambda report: self._compile(arguments, source, precision, report),
         )
         Scope(self.shell).store(arguments.name, plan)
         return plan
@@ -101,7 +109,7 @@ class TrtCompileMagics(Magics):
         name = arguments.name or getattr(source, "name", None) or arguments.source or "cell"
         return f"{name} for {', '.join(self._targets(arguments))}"
 
-    def _compile(self, arguments: Namespace, source: Any, report: Report) -> Plan:
+    def _compile(self, arguments: Namespace, source: Any, precision: Any, report: Report) -> Plan:
         from ..compilation import compile as compile_program
         from ..frontends.load import load
 
@@ -109,7 +117,7 @@ class TrtCompileMagics(Magics):
         return compile_program(
             load(source),
             target=self._targets(arguments),
-            precision=arguments.precision or self.precision,
+            precision=precision,
             shapes=parse_shape_options(arguments.shape),
             pipeline=arguments.passes,
             cache=not arguments.no_cache,

@@ -45,6 +45,13 @@ class Scope:
         """The variable `name`; None if there is none."""
         return self._local.get(name, self._shell.user_ns.get(name))
 
+    def precision(self, text: str) -> Any:
+        """A precision's name as it is, also where it is misspelt; else what `text` names, see `find`."""
+        from ..precision import PRECISIONS
+
+        near = text.isidentifier() and self.get(text) is None and get_close_matches(text, PRECISIONS, 1)
+        return text if text in PRECISIONS or near else self.find(text, "a precision")
+
     def source(self, text: str) -> Any:
         """A variable, or the path of a file that exists."""
         if text not in self._shell.user_ns and text not in self._local and _like_path(text):

@@ -41,8 +41,10 @@ def test_help_and_mistakes(ready: InteractiveShell, capsys: pytest.CaptureFixtur
     """--help does nothing else; what is not there is named, before anything is built."""
     assert ready.run_line_magic("trt_compare", "--help") is None
     assert "--reference" in capsys.readouterr().out
-    with pytest.raises(UsageError, match="no variable 'fp15' to use as a precision"):
+    with pytest.raises(mt.PrecisionError, match=r"unknown precision 'fp15'\n.*did you mean 'fp16'"):
         ready.run_line_magic("trt_compare", "net --precision fp15")
+    with pytest.raises(UsageError, match="no variable 'mime' to use as a precision; did you mean 'mine'"):
+        ready.run_line_magic("trt_compare", "net --precision mime")
     with pytest.raises(UsageError, match="no variable 'sample' to use as inputs; did you mean 'samples'"):
         ready.run_line_magic("trt_compare", "net --inputs sample")
     with pytest.raises(mt.InputError):

@@ -54,6 +54,14 @@ def test_compile_a_variable_and_a_file(shell: InteractiveShell, tmp_path) -> Non
     assert shell.run_line_magic("trt_compile", f'"{file}" {SHAPES}').name == "my sum"
 
 
+def test_compile_with_a_precision_of_the_users(shell: InteractiveShell) -> None:
+    """--precision takes a variable, which may have exceptions and ranges that a name has not."""
+    shell.run_cell_magic("mlir", "program --quiet", CELL)
+    shell.push({"mine": mt.Precision("fp16", keep="element_wise")})
+    plan = shell.run_line_magic("trt_compile", f"program {SHAPES} --precision mine")
+    assert list(plan.kept["reason"]) == ["kept by element_wise"]
+
+
 def test_assignment_and_indexing(shell: InteractiveShell) -> None:
     """`plan = %trt_compile programs["a"]` works as it reads."""
     shell.run_cell_magic("mlir", "program --quiet", CELL)
@@ -122,7 +130,7 @@ def test_report(shell: InteractiveShell, plan: mt.Plan) -> None:
         ("trt_compile", "program --target sm98 --shape x=1x4 --shape y=1x4", mt.TargetError, "sm89"),
         ("trt_compile", "program --shape x", mt.OptionError, "--shape name=MIN:OPT:MAX"),
         ("trt_compile", "program", mt.ShapeError, "shapes="),
-        ("trt_compile", "program --precision fp8 --shape x=1x4 --shape y=1x4", mt.PrecisionError, "fp8"),
+        ("trt_compile", f"program --precision fp61 {SHAPES}", mt.PrecisionError, "did you mean 'fp16'?"),
         ("trt_compile", f"program {SHAPES} --passes fold-bach-norm", mt.OptionError, "fold-batch-norm"),
         ("trt_run", "x", UsageError, "x is a ndarray, not a Plan"),
         ("trt_run", "plan x", mt.InputError, "y"),
