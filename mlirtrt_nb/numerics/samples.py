@@ -53,7 +53,8 @@ def samples_of(program: Program, inputs: Any = None, shapes: Any = None) -> Samp
             one input: one sample; or a list or other iterable of such samples.
         shapes: as for `mt.compile`; synthetic inputs have the first profile's opt shapes.
 
-    Raises InputError for a wrong name, dtype or shape, for NaN or infinity, and for no samples at all.
+    Raises InputError for a wrong name, dtype or shape, for NaN or infinity, for no samples at all, and for
+    samples that are empty.
     """
     specs = program.inputs
     profiles = parse_profiles(specs, _shapes_from(specs, inputs) if shapes is None else shapes)
@@ -61,6 +62,7 @@ def samples_of(program: Program, inputs: Any = None, shapes: Any = None) -> Samp
     if inputs is None:
         made = [synthetic_inputs(signatures, seed) for seed in range(SYNTHETIC)]
         values = tuple(_named(specs, arrays) for arrays in made)
+        _check_filled(values)
         return Samples(values, f"synthetic inputs, seeds 0 to {SYNTHETIC - 1}")
     checker = InputChecker(signatures, "cpu")
     checked = tuple(_named(specs, _checked(checker, sample)) for sample in _listed(specs, inputs))
@@ -68,6 +70,7 @@ def samples_of(program: Program, inputs: Any = None, shapes: Any = None) -> Samp
         raise InputError(
             "inputs= holds no samples", hint="give a mapping from input to array, or a list of them"
         )
+    _check_filled(checked)
     for number, sample in enumerate(checked):
         _check_finite(sample, number, len(checked))
     count = f"{len(checked)} given samples" if len(checked) > 1 else "1 given sample"
@@ -145,6 +148,12 @@ def _checked(checker: InputChecker, sample: Any) -> list[Any]:
 
 def _named(specs: Sequence[TensorSpec], arrays: Sequence[np.ndarray]) -> Sample:
     return {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
+
+
+def _check_filled(samples: Sequence[Sample]) -> None:
+    """Of samples without a single number nothing can be said. A program without inputs needs none."""
+    if any(sample and not any(array.size for array in sample.values()) for sample in samples):
+        raise InputError("a sample holds no numbers", hint="errors are measured on at least one")
 
 
 def _check_finite(sample: Sample, number: int, count: int) -> None:

@@ -50,6 +50,19 @@ def test_two_inputs_and_a_dynamic_one() -> None:
     assert samples_of(program, [{"a": a, "b": b}, {"a": a, "b": b[:3]}]).values[1]["b"].shape == (3,)
 
 
+def test_samples_without_a_number() -> None:
+    """One input may be empty; where all are, nothing can be said, least of all that results are exact."""
+    program = mt.from_mlir(TWO)
+    a, b = np.zeros(2, np.float32), np.zeros(0, np.float32)
+    assert samples_of(program, [a, b], {"b": "0"}).values[0]["b"].shape == (0,)
+    alone = mt.from_mlir(
+        'func.func @main(%b: tensor<?xf32> {plan.name = "b"}) -> tensor<?xf32> { return %b : tensor<?xf32> }'
+    )
+    for given in (b, None):
+        with pytest.raises(InputError, match="holds no numbers"):
+            samples_of(alone, given, {"b": "0"})
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
