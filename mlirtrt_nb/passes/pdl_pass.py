@@ -32,6 +32,8 @@ class PdlPass(ScriptPass):
     def __init__(
         self, name: str, text: str, functions: Mapping[str, Function], phase: str, filename: str | None
     ) -> None:
+        if not isinstance(functions, Mapping) or not all(map(callable, functions.values())):
+            raise OptionError(f"functions= of pass {name} is not a mapping from names to functions")
         self.functions = dict(functions)
         super().__init__(name, text, phase, filename)
 
@@ -96,7 +98,7 @@ class _Calls:
     def __init__(self, pass_: PdlPass) -> None:
         self._pass = pass_
         self.fired = 0
-        self.error: Exception | None = None
+        self.error: Exception | SystemExit | None = None
 
     def instrument(self, module: ModuleOp) -> dict[str, str]:
         """Let each pattern say when it rewrites; the functions that the patterns call, and of which kind."""
@@ -149,7 +151,7 @@ class _Calls:
             return None
         try:
             return function(*values)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.error = error
             return None
 
@@ -161,16 +163,26 @@ class _Calls:
 
     def _replace(self, rewriter: Any, function: Function, values: Any) -> None:
         """A rewrite that is a function as a whole: it returns what takes the place of the root's results."""
+        from .user import replacement
+
         root = values[0]
         returned = self._guarded(function, values)
-        if returned is not None:
-            self._note(root, function.__name__)
-            rewriter.replace_op(root, list(returned) if isinstance(returned, list | tuple) else [returned])
+        if self.error is not None:
+            return
+        try:
+            made = replacement(root.operation, returned, self._pass)
+        except PassError as error:
+            self.error = error
+            return
+        self._note(root, getattr(function, "__name__", ""))
+        rewriter.replace_op(root, made)
 
     def reraise(self) -> None:
         """Raise what a function of the user's raised, at its own line."""
         from .user import failure_in
 
+        if isinstance(self.error, PassError):
+            raise self.error
         if self.error is not None:
             raise failure_in(self._pass.name, self.error) from self.error
 

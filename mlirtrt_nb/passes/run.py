@@ -252,7 +252,7 @@ def _run_one(
         with recorded() as fired:
             pass_.apply(program, context)
         seconds = time.perf_counter() - start
-        _verify(program)
+        _verify(pass_.name, program)
     except (Cancelled, KeyboardInterrupt):
         raise
     except MlirTrtError as error:
@@ -272,7 +272,15 @@ def _run_one(
     return seconds, tuple(fired)
 
 
-def _verify(program: Program) -> None:
+def _verify(name: str, program: Program) -> None:
     """MLIR's own verifier: about 2 us an op, so it can run after every pass."""
-    if not program.module.operation.verify():
-        raise PassError("the pass left invalid IR")
+    from torch_mlir import ir
+
+    from ..ir.diagnostics import found_in
+
+    try:
+        program.module.operation.verify()
+    except ir.MLIRError as error:
+        found = found_in(error, lambda *_: None)
+        said = f": {found[0].message}" if found else ""
+        raise PassError(f"pass {name} left invalid IR{said}", hint=found[0].hint if found else None) from None

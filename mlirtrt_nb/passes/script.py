@@ -25,6 +25,8 @@ class ScriptPass(Pass):
     def __init__(self, name: str, text: str, phase: str, filename: str | None) -> None:
         if phase not in PHASES:
             raise OptionError(f"phase {phase!r} is not one of {', '.join(PHASES)}")
+        if not isinstance(text, str):
+            raise OptionError(f"the text of pass {name} is a {type(text).__name__}")
         self.name = name  # type: ignore[misc]
         self.phase = phase  # type: ignore[misc]
         self.text = text

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, PassError, SourceSpan, span_of_line
 from ..program import Program
 from .base import PHASES, Pass, PassContext
 from .firing import report
-from .users import remember
+from .users import check_name, remember
 
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-__all__ = ["ModulePass", "RewritePass", "failure_in", "module_pass", "rewrite"]
+__all__ = ["ModulePass", "RewritePass", "failure_in", "module_pass", "replacement", "rewrite"]
 
 # What a rewrite returns: nothing (leave the op), or the values that take its results' place.
 Rewriter = Callable[[Any], Any]
@@ -30,6 +30,8 @@ class _UserPass(Pass):
         self.function = function
         self.name = name  # type: ignore[misc]
         self.phase = phase  # type: ignore[misc]
+        if not (inspect.isfunction(function) or inspect.ismethod(function)):
+            raise OptionError(f"pass {name} is made of a {type(function).__name__}", hint="give a function")
         code = function.__code__
         span = span_of_line(code.co_filename, code.co_firstlineno)
         self.source = span.place if span.cell else f"{span.filename}:{span.line}"
@@ -44,14 +46,14 @@ class _UserPass(Pass):
         """Call the user's function; what it raises points at the user's own line."""
         try:
             return self.function(*args)
-        except SystemExit as error:
-            raise PassError(f"pass {self.name} called exit", span=_line_of(error)) from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise failure_in(self.name, error) from error
 
 
 def failure_in(name: str, error: BaseException) -> PassError:
     """What the user's own code raised in the pass `name`, as an error at their own line."""
+    if isinstance(error, SystemExit):
+        return PassError(f"pass {name} called exit", span=_line_of(error))
     text = str(error).splitlines()
     return PassError(f"{type(error).__name__} in pass {name}: {text[0] if text else ''}", span=_line_of(error))
 
@@ -103,34 +105,46 @@ class RewritePass(_UserPass):
             returned = self._call(Op.of(operation))
         if returned is None:
             return
-        values = _values(returned)
-        if len(values) != len(operation.results):
-            raise PassError(
-                f"pass {self.name} returned {len(values)} values for {operation.name}, "
-                f"which has {len(operation.results)} results",
-                where=self.source,
-            )
+        values = replacement(operation, returned, self)
         for old, new in zip(operation.results, values, strict=True):
-            if old.type != new.type:
-                raise PassError(
-                    f"pass {self.name} replaces a value of type {old.type} by one of type {new.type}",
-                    where=self.source,
-                )
             old.replace_all_uses_with(new)
         report(operation)
         operation.erase()
         self.fired += 1
 
 
-def _values(returned: Any) -> list[ir.Value]:
-    """An op, a value, or a sequence of values, as values."""
+def replacement(operation: ir.Operation, returned: Any, pass_: Pass) -> list[ir.Value]:
+    """The values that take the place of an op's results, from what the user's function returned: an op, a
+    value, a sequence of values, or None for none. `pass_` has a name and a source.
+
+    Raises PassError if they cannot.
+    """
     from torch_mlir import ir
 
+    def failure(what: str, hint: str | None = None) -> PassError:
+        return PassError(f"pass {pass_.name} {what}", where=getattr(pass_, "source", None), hint=hint)
+
     if isinstance(returned, ir.Value):
-        return [returned]
-    if isinstance(returned, ir.Operation | ir.OpView):
-        return list(returned.operation.results)
-    return list(returned)
+        values = [returned]
+    elif isinstance(returned, ir.Operation | ir.OpView):
+        values = list(returned.operation.results)
+    elif isinstance(returned, Iterable):
+        values = list(returned)
+    else:
+        values = [] if returned is None else [returned]
+    for value in values:
+        if not isinstance(value, ir.Value):
+            raise failure(f"returned a {type(value).__name__} for {operation.name}", "return a value or an op")
+    if len(values) != len(operation.results):
+        raise failure(
+            f"returned {len(values)} values for {operation.name}, which has {len(operation.results)} results"
+        )
+    for old, new in zip(operation.results, values, strict=True):
+        if old.type != new.type:
+            raise failure(f"replaces a value of type {old.type} by one of type {new.type}")
+        if any(new == result for result in operation.results):
+            raise failure(f"replaces a result of {operation.name} by itself", "return None to leave the op")
+    return values
 
 
 class ModulePass(_UserPass):
@@ -163,12 +177,13 @@ def rewrite(
         phase: one of `PHASES`.
 
     Raises:
-        OptionError: no dialect of the package has such an op.
+        OptionError: no dialect of the package has such an op; a name as for `module_pass`.
     """
     _check_op(op_name)
 
     def decorate(function: Rewriter) -> RewritePass:
-        return RewritePass(function, op_name, name or function.__name__.replace("_", "-"), phase)
+        own = getattr(function, "__name__", "rewrite").replace("_", "-")
+        return RewritePass(function, op_name, own if name is None else name, phase)
 
     return decorate
 
@@ -178,6 +193,10 @@ def _check_op(op_name: str) -> None:
 
     from ..ir.context import definition, definitions
 
+    if not isinstance(op_name, str):
+        raise OptionError(
+            f"the op's name is a {type(op_name).__name__}", hint='write @mt.rewrite("dialect.op")'
+        )
     if definition(op_name) is None:
         known: Sequence[str] = [op for dialect in definitions().values() for op in dialect.ops]
         close = get_close_matches(op_name, known, 3)
@@ -192,7 +211,11 @@ def module_pass(name: str, *, phase: str = "tensorrt") -> Callable[[Callable[[Pr
     Args:
         name: the pass's name.
         phase: one of `PHASES`.
+
+    Raises:
+        OptionError: a name that the text of a pipeline cannot have, or that is one of the package's passes.
     """
+    check_name(name)
 
     def decorate(function: Callable[[Program], None]) -> ModulePass:
         return ModulePass(function, name, phase)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from .base import Pass
+from ..errors import OptionError
+from .base import Pass, available
 
-__all__ = ["remember", "user_pass", "user_passes"]
+__all__ = ["check_name", "remember", "user_pass", "user_passes"]
 
 _PASSES: dict[str, Pass] = {}
 
 
+def check_name(name: str) -> None:
+    """Raise OptionError for a name that the text of a pipeline cannot have, or that is taken."""
+    if not isinstance(name, str):
+        raise OptionError(f"the name of a pass is text, not a {type(name).__name__}")
+    if not name or name != name.strip() or name.startswith("-") or set(name) & set(",{}"):
+        raise OptionError(
+            f"{name!r} cannot name a pass", hint="no commas, no braces, no minus or blank before it"
+        )
+    if name in available():
+        raise OptionError(f"{name!r} is a pass of this package", hint="give yours another name")
+
+
 def remember(pass_: Pass) -> None:
-    """Let `pass_` be found by its name."""
+    """Let `pass_` be found by its name. Raises OptionError as `check_name`."""
+    check_name(pass_.name)
     _PASSES[pass_.name] = pass_
 
 

@@ -174,3 +174,28 @@ def test_the_users_passes_have_names() -> None:
         mt.Pipeline.parse("named-relu{x=1}")
     with pytest.raises(OptionError, match=r"did you mean .*named-relu"):
         mt.Pipeline.parse("named-rely")
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda op, x: None, "returned 0 values"),
+        (lambda op, x: 3, "returned a int"),
+        (lambda op, x: [x, x], "returned 2 values"),
+        (lambda op, x: op.results[0], "by itself"),
+        (lambda op, x: exit(2), "called exit"),
+    ],
+)
+def test_what_cannot_replace_the_root(returned, message) -> None:
+    """A function that is a rewrite as a whole gives as many values as the op has results, of their types."""
+    functions = {"wanted": lambda op: True, "replacement": returned}
+    with pytest.raises(PassError, match=f"pass replaces-badly .*{message}"):
+        mt.Pipeline().insert(mt.pdl_pass("replaces-badly", CALLS, functions=functions)).run(mt.from_mlir(RELUS))
+
+
+def test_arguments_of_another_kind() -> None:
+    """The text is text, and the functions are functions by name."""
+    with pytest.raises(OptionError, match="the text of pass x is a NoneType"):
+        mt.transform_pass("x", None)
+    with pytest.raises(OptionError, match="not a mapping from names to functions"):
+        mt.pdl_pass("x", CALLS, functions=[abs])

@@ -94,3 +94,55 @@ def test_an_unknown_op_suggests_near_names():
         OptionError, match=r"no op named 'tensorrt.activaton'\n  hint: did you mean tensorrt.activation"
     ):
         mt.rewrite("tensorrt.activaton")
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda op: op, "returned a Op"),
+        (lambda op: op.operation, "by itself"),
+        (lambda op: op.operation.results[0], "by itself"),
+        (lambda op: 3, "returned a int"),
+        (lambda op: "abc", "returned a str"),
+        (lambda op: [], "returned 0 values"),
+        (lambda op: [op.operand("input")] * 2, "returned 2 values"),
+    ],
+)
+def test_what_cannot_replace_an_op(returned, message) -> None:
+    """Each is an error that says so; an op that would replace itself is not gone through without an end."""
+    with pytest.raises(PassError, match=f"pass wrong .*{message}"):
+        run(mt.rewrite("tensorrt.activation", name="wrong")(returned))
+
+
+def test_invalid_ir_is_said_to_be_why() -> None:
+    """The error of a pass that leaves invalid IR has what the verifier says of it."""
+
+    @mt.module_pass("breaks")
+    def breaks(program):
+        first, second, _ = program.module.body.operations[0].regions[0].blocks[0].operations
+        first.operation.operands[0] = second.operation.results[0]
+
+    with pytest.raises(PassError, match=r"pass breaks left invalid IR: .*dominate") as caught:
+        run(breaks)
+    assert caught.value.last_good is not None
+
+
+@pytest.mark.parametrize("name", ["", " a", "-a", "a,b", "a{b}", 3, None, lambda program: None])
+def test_names_that_the_text_of_a_pipeline_cannot_have(name) -> None:
+    """They are refused, and so is a function where the parentheses were forgotten."""
+    with pytest.raises(OptionError, match=r"cannot name a pass|the name of a pass is text"):
+        mt.module_pass(name)(lambda program: None)
+
+
+def test_a_name_of_the_package_is_taken() -> None:
+    """The text of a pipeline would mean the package's pass."""
+    with pytest.raises(OptionError, match="'fold-batch-norm' is a pass of this package"):
+        mt.module_pass("fold-batch-norm")(lambda program: None)
+
+
+def test_what_is_no_function() -> None:
+    """A pass is made of a function, and a rewrite of an op's name."""
+    with pytest.raises(OptionError, match="pass x is made of a int"):
+        mt.module_pass("x")(3)
+    with pytest.raises(OptionError, match="the op's name is a function"):
+        mt.rewrite(lambda op: None)
