@@ -110,3 +110,8 @@ def test_unknown_method() -> None:
     with pytest.raises(mt.CalibrationError, match="unknown method 'max'") as caught:
         mt.calibrate(mt.load(convolutions()), BATCHES, "max")
     assert caught.value.hint == "there are minmax, percentile, entropy, mse"
+
+
+def test_a_model_that_is_not_loaded_yet() -> None:
+    """What `mt.load` takes is taken here as well, as everywhere else."""
+    assert mt.calibrate(convolutions(), BATCHES) == mt.calibrate(mt.load(convolutions()), BATCHES)
