@@ -13,7 +13,7 @@ from ...ir.constants import value_of
 from ...program import Program
 from ..clustering.values import nested
 from ..tensorrt.matching import kind_of, maker
-from .marks import mark, mark_weights
+from .marks import kept_type, mark, mark_weights
 from .operands import Product, is_move, products, static_kernel
 
 __all__ = ["LARGE_SUM", "mark_depthwise", "mark_ends", "mark_floating", "mark_pooled", "mark_shallow"]
@@ -167,12 +167,15 @@ def _is_to_integers(operation: ir.Operation, known: set[ir.Operation]) -> bool:
 
 def mark_ends(program: Program, rest: str, weights: str | None) -> None:
     """Mark the first and the last layers, to be left in `rest`; of the last, products have weights of type
-    `weights`: an engine widens them as it multiplies, but those of a convolution in a layer of their own."""
+    `weights`: an engine widens them as it multiplies, but those of a convolution in a layer of their own. What
+    is marked already stays so, weights too."""
     listed = [product for product in products(program) if product.weight is not None]
     if len(listed) < 2:
         return
     first, last = _ends(listed)
     for product in last:
+        if kept_type(product.operation) is not None:
+            continue
         stores = weights is not None and not product.is_convolution
         stored = "; its weights are quantized all the same" if stores else ""
         mark(product.operation, rest, f"last layer: its results are the answer{stored}")

@@ -35,6 +35,15 @@ def test_a_precision_that_is_good_is_returned_as_it_is() -> None:
     assert mt.bisect(overflowing(), given, "max_abs_error", 0.1, SAMPLES) == given
 
 
+def test_keeping_every_op_leaves_no_error_of_int8() -> None:
+    """With all ops kept in fp32, the weights of the first and last layer among them, nothing is rounded."""
+    given = mt.Precision("int8", rest="fp16", keep=".*")
+    table = mt.compare(classifier(), ("fp32", given), inputs((1, 3, 12, 12)), target="cpu", duration_ms=1)
+    assert table.df["max_abs_error"].tolist() == [0.0, 0.0]
+    found = mt.bisect(classifier(), "int8", "snr_db", 55, inputs((1, 3, 12, 12)), target=("cpu", "sm89"))
+    assert "dense" in kept(found)
+
+
 def test_out_of_reach() -> None:
     """A threshold above what fp16 inputs of the kept ops allow is an error that says how far it goes."""
     with pytest.raises(PrecisionError, match="cosine at least 2 is out of reach"):
