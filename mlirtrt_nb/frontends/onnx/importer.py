@@ -17,7 +17,7 @@ from ...ir.opdef import VARIADIC_SLOTS
 from .attributes import AttributeMaker, constant_array, plain_value
 from .checks import AXIS_OPS, check_axis
 from .loops import argument_types
-from .nodes import describe, read_names
+from .nodes import describe, node_names, read_names
 from .op_forms import OpForm, form_of
 from .types import TypeTable
 from .weights import TensorReader
@@ -47,6 +47,7 @@ class Importer:
         self._attributes = AttributeMaker(self._types, reader)
         self._imports = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
         self._names: dict[str, int] = {}  # label -> the last number given to one like it
+        self._nodes = set(node_names(model.graph))
         self._absent: ir.Value | None = None
         self._body: ir.Block | None = None
         self._segments: dict[tuple[int, int], ir.Attribute] = {}
@@ -122,10 +123,11 @@ class Importer:
         used = self._read[-1]
         for tensor in graph.initializer:
             if tensor.name in used:
-                self._constant(tensor.name, self._reader.array(tensor), tensor.name)
+                self._constant(tensor.name, self._reader.array(tensor), self._beside_nodes(tensor.name))
         for sparse in graph.sparse_initializer:
             if sparse.values.name in used:
-                self._constant(sparse.values.name, self._reader.dense(sparse), sparse.values.name)
+                label = self._beside_nodes(sparse.values.name)
+                self._constant(sparse.values.name, self._reader.dense(sparse), label)
         for node in graph.node:
             self._node(node)
 
@@ -139,6 +141,10 @@ class Importer:
             kind = attribute.type  # type: ignore[attr-defined]
         made = ir.Operation.create("onnx.constant", [kind], [], {"value": attribute}, loc=loc)
         self._scopes[-1][name] = made.result
+
+    def _beside_nodes(self, label: str) -> str:
+        """A label for a tensor that leaves the names of nodes to the nodes."""
+        return f"{label}_value" if label in self._nodes else label
 
     def _unique(self, label: str) -> str:
         """`label`, numbered if another op has it."""

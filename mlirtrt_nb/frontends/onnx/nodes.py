@@ -7,7 +7,7 @@ from typing import Final
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-__all__ = ["describe", "free_names", "read_names", "subgraphs"]
+__all__ = ["describe", "free_names", "node_names", "read_names", "subgraphs"]
 
 _GRAPH_KINDS: Final = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
@@ -47,3 +47,12 @@ def read_names(graph: GraphProto) -> Iterator[str]:
         for graph_inside in subgraphs(node):
             yield from read_names(graph_inside)
     yield from (entry.name for entry in graph.output)
+
+
+def node_names(graph: GraphProto) -> Iterator[str]:
+    """The name of every node of the graph, or of a graph in it, that has one."""
+    for node in graph.node:
+        if node.name:
+            yield node.name
+        for graph_inside in subgraphs(node):
+            yield from node_names(graph_inside)

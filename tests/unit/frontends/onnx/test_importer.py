@@ -61,6 +61,15 @@ def test_duplicate_node_names_are_told_apart():
     assert sources_of(find(program, "onnx.abs").location) == ("n_1",)
 
 
+def test_a_node_keeps_its_name_beside_a_tensor_of_that_name():
+    """Where a node and an initializer have one name, the node's location has it as it is."""
+    weights = {"fc": np.ones((3, 2), np.float32)}
+    proto = model([node("MatMul", ["x", "fc"], ["y"], name="fc")], {"x": [2, 3]}, ["y"], weights)
+    program = from_onnx(proto)
+    assert sources_of(find(program, "onnx.matmul").location) == ("fc",)
+    assert sources_of(find(program, "onnx.constant").location) == ("fc_value",)
+
+
 def test_absent_optional_input():
     """An optional input given as "" is onnx.novalue, and the op has its full operand list."""
     nodes = [node("Clip", ["x", "", "high"], ["y"])]
