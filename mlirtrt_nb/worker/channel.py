@@ -7,6 +7,8 @@ import pickle
 import socket
 import struct
 import threading
+from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 import cloudpickle
@@ -95,7 +97,14 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
         if type(value) is np.ndarray and value.nbytes >= _SHARED_BYTES and 0 in value.strides:
             first = tuple(slice(None, 1 if stride == 0 else None) for stride in value.strides)
             return np.broadcast_to, (np.ascontiguousarray(value[first]), value.shape)
+        # cloudpickle 3.1.3 leaves the file out, which tracebacks and stacks of crashes name: it goes beside.
+        if type(value) is CodeType:
+            return _code_of_file, (value.co_filename, *self.dispatch_table[CodeType](value))
         return super().reducer_override(value)
+
+
+def _code_of_file(filename: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:
+    return make(*arguments).replace(co_filename=filename)
 
 
 def _pickled(value: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -38,6 +39,22 @@ def test_it_is_another_process_in_a_session_of_its_own() -> None:
     assert first[0] != os.getpid() and first[1] == first[0] and first[2]
     assert value(os.getpid) == first[0]
     assert not inside.active()
+
+
+def test_functions_keep_their_file() -> None:
+    """Code of a cell, and the code inside it, is of the same file there, whatever cloudpickle says of it."""
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile("def outer():\n    def inner(): 1 / 0\n    inner()", "<cell>", "exec"), scope)
+
+    def failing_lines() -> list[tuple[str, int]]:
+        try:
+            scope["outer"]()
+        except ZeroDivisionError as error:
+            frames = traceback.extract_tb(error.__traceback__)[1:]
+            return [(frame.filename, frame.lineno or 0) for frame in frames]
+        return []
+
+    assert value(failing_lines) == failing_lines() == [("<cell>", 3), ("<cell>", 2)]
 
 
 @pytest.mark.parametrize(
