@@ -114,16 +114,22 @@ def _text(shape: Sequence[int]) -> str:
 
 
 def synthetic_batches(
-    inputs: Sequence[TensorSpec], shapes: Mapping[str, Sequence[int]], count: int = 2, seed: int = 0
+    inputs: Sequence[TensorSpec],
+    shapes: Mapping[str, Sequence[int]],
+    known: Mapping[str, int] | None = None,
+    count: int = 2,
+    seed: int = 0,
 ) -> Iterator[Batch]:
-    """Made-up batches: normal numbers, integers of 0 and 1, booleans that are true.
+    """Made-up batches: normal numbers, integers of 0 and 1, booleans that are true; an input that a value is
+    `known` of has that.
 
     `shapes` has the shape of each input whose shape varies; without one, a dimension is 1 if it is the first
     and 16 if not.
     """
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        yield {spec.name: _made_up(spec, shapes.get(spec.name), rng) for spec in inputs}
+        made = {spec.name: _made_up(spec, shapes.get(spec.name), rng) for spec in inputs}
+        yield made | {name: np.full_like(made[name], value) for name, value in (known or {}).items()}
 
 
 def _made_up(spec: TensorSpec, shape: Sequence[int] | None, rng: np.random.Generator) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from ..activation_ranges import METHODS, Calibration
 from ..compilation import before_clustering
-from ..errors import CalibrationError
+from ..errors import CalibrationError, MlirTrtError
 from ..frontends.load import load
 from ..precision import Precision
-from ..program import Program, TensorSpec
+from ..program import Program
 from .batches import Batch, batches, synthetic_batches
+from .compared import compared_values
 from .content import content_hash
 from .histogram import Histogram
 from .observe import Observed, observed
@@ -52,13 +53,10 @@ def calibrate(
     source = program if isinstance(program, Program) else load(program)
     converted = before_clustering(source, "cpu", shapes)
     if data is None:
-        given: Iterator[Batch] = synthetic_batches(source.inputs, _opt_shapes(source, shapes))
-        words = "seeded synthetic inputs"
-    else:
-        given, words = batches(source.inputs, data, limit), ""
-    ranges, count = _collect(converted, source.inputs, given, method)
-    words = words or f"{count} batch{'es' if count != 1 else ''} of the user's"
-    return Calibration(ranges, method, content_hash(source), count, words, synthetic=data is None)
+        return _synthetic(converted, source, _opt_shapes(source, shapes), method)
+    ranges, count = _collect(converted, batches(source.inputs, data, limit), method)
+    words = f"{count} batch{'es' if count != 1 else ''} of the user's"
+    return Calibration(ranges, method, content_hash(source), count, words, synthetic=False)
 
 
 def ranges_for(precision: Precision, program: Program, shapes: Any = None) -> Calibration:
@@ -75,11 +73,25 @@ def ranges_for(precision: Precision, program: Program, shapes: Any = None) -> Ca
 
 def synthetic_ranges(converted: Program, method: str) -> Calibration:
     """Ranges of a program before clustering, by synthetic inputs."""
-    given = synthetic_batches(converted.inputs, {})
-    ranges, count = _collect(converted, converted.inputs, given, method)
-    return Calibration(
-        ranges, method, content_hash(converted), count, "seeded synthetic inputs", synthetic=True
-    )
+    return _synthetic(converted, converted, {}, method)
+
+
+def _synthetic(
+    converted: Program, source: Program, shapes: dict[str, tuple[int, ...]], method: str
+) -> Calibration:
+    """Ranges of `source`, which `converted` was made of, by synthetic inputs of these shapes."""
+    given = synthetic_batches(source.inputs, shapes, compared_values(converted))
+    try:
+        ranges, count = _collect(converted, given, method)
+    except CalibrationError:
+        raise
+    except MlirTrtError as error:
+        raise CalibrationError(
+            f"the model does not run on made-up inputs: {error.what}",
+            where=error.where,
+            hint="give calibration inputs, and shapes= where they vary",
+        ) from error
+    return Calibration(ranges, method, content_hash(source), count, "seeded synthetic inputs", synthetic=True)
 
 
 def _opt_shapes(program: Program, shapes: Any) -> dict[str, tuple[int, ...]]:
@@ -89,9 +101,7 @@ def _opt_shapes(program: Program, shapes: Any) -> dict[str, tuple[int, ...]]:
     return {name: ranges[1] for name, ranges in profiles[0].items()} if profiles else {}
 
 
-def _collect(
-    converted: Program, inputs: Iterable[TensorSpec], given: Iterator[Batch], method: str
-) -> tuple[dict[str, float], int]:
+def _collect(converted: Program, given: Iterator[Batch], method: str) -> tuple[dict[str, float], int]:
     """Ranges by tensor name, and how many batches were run."""
     # The first batch is looked at before anything is built, so that a mistake shows at once.
     first = next(given)

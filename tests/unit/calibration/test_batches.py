@@ -129,6 +129,7 @@ def test_made_up_inputs() -> None:
     np.testing.assert_array_equal(first[1]["x"], second[1]["x"])
     assert set(np.unique(first[0]["b"])) <= {0, 1}
     assert next(synthetic_batches(ONE, {}))["x"].shape == (1, 4)
+    assert set(np.unique(next(synthetic_batches(specs, {}, {"b": 16000}))["b"])) == {16000}
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "2"])

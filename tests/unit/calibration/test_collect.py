@@ -86,6 +86,34 @@ def test_values_that_overflow() -> None:
         mt.calibrate(program, [np.ones((4, 8), np.float32), np.full((4, 8), 200, np.float32)])
 
 
+def rated(assertion: str) -> mt.Program:
+    """A product behind an assertion on the input `rate`."""
+    return mt.from_mlir(f"""
+        func.func @main(%x: tensor<4x8xf32>, %rate: tensor<i64>) -> tensor<4x8xf32> {{
+          %w = tensorrt.constant dense<1.0> : tensor<8x8xf32>
+          %k = tensorrt.constant dense<16000> : tensor<i64>
+          %c = tensorrt.element_wise <{assertion}> (%rate, %k : tensor<i64>, tensor<i64>) -> tensor<i1>
+          tensorrt.assertion {{message = "a rate that the model knows"}} ins(%c : tensor<i1>)
+          %y = tensorrt.matrix_multiply {{op0 = #tensorrt.matrix_operation<kNONE>,
+            op1 = #tensorrt.matrix_operation<kNONE>}}
+            ins(%x, %w : tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+          return %y : tensor<4x8xf32>
+        }}""")
+
+
+def test_made_up_integers_are_those_that_the_program_knows() -> None:
+    """An input that is tested for one number is given that number."""
+    found = mt.calibrate(rated("kEQUAL"))
+    assert found.synthetic and list(found.ranges) == ["arg0"]
+
+
+def test_made_up_inputs_that_the_program_refuses() -> None:
+    """The error has the program's words and says to bring inputs."""
+    with pytest.raises(mt.CalibrationError, match=r"does not run on made-up inputs: .*model knows") as caught:
+        mt.calibrate(rated("kGREATER"))
+    assert caught.value.hint == "give calibration inputs, and shapes= where they vary"
+
+
 @pytest.mark.parametrize("method", ["minmax", "percentile"])
 @pytest.mark.parametrize("given", [-1.0, 0.0])
 def test_nan_and_infinity_among_numbers(method: str, given: float) -> None:
