@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import InputError, OptionError
 from .program import Program, TensorSpec
-from .runtime.inputs import as_array, spelled
+from .runtime.host_argument import HostArgument
 from .worker import Isolation, isolation_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .engine.host.kernel import Kernel
     from .engine.host.lowering import Lowered
     from .engine.host.types import HostType
+    from .runtime.session import Session
 
 __all__ = ["HostFunction", "jit", "run"]
 
@@ -62,7 +63,7 @@ def run(
 
     Args:
         program: a Program, or anything that `mt.load` takes.
-        inputs: one array or number per argument.
+        inputs: one array, number or list of numbers per argument; a model's dynamic dimensions are theirs.
         func: the function's name; by default `main`, else the first public one.
         isolate: a program without weights runs in the worker process, where a crash is an error; False runs it
             in this one, which takes some milliseconds less a call. As for `mt.compile`.
@@ -119,7 +120,6 @@ def _runnable(program: Program, func: str | None) -> Callable[..., Any]:
     """A function compiled alone, or the session of a Plan where it has ops that engines are built from."""
     from torch_mlir import ir
 
-    from .compilation import compile as compile_program
     from .engine.host.reachable import alone
     from .ir.symbols import functions
 
@@ -128,10 +128,74 @@ def _runnable(program: Program, func: str | None) -> Callable[..., Any]:
         module, name = alone(function)
         entry = next(op for _, op in functions(module) if op.name.value == name).operation
         entry.attributes["sym_name"] = ir.StringAttr.get("main")  # as engines are built for
+        _keep_boundary(function, entry)
     part = Program(module, program.weights, name=program.name, source=program.source)
     if not _ENGINES & set(part.ops["dialect"]):
         return HostFunction(program, function)
-    return compile_program(part).session("cpu")
+    return _ModelFunction(part, ir.StringAttr(function.attributes["sym_name"]).value)
+
+
+def _keep_boundary(function: ir.Operation, copy: ir.Operation) -> None:
+    """Give a copy the arguments' names, as the model or the text has them, and what else is said of them."""
+    from torch_mlir import ir
+
+    if "res_attrs" in function.attributes:
+        copy.attributes["res_attrs"] = function.attributes["res_attrs"]
+    names = _argument_names(function)
+    said = function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else [{}] * len(names)
+    entries = []
+    for name, attributes in zip(names, said, strict=True):
+        known = {entry.name: entry.attr for entry in attributes}
+        entries.append(ir.DictAttr.get({"plan.name": ir.StringAttr.get(name), **known}))
+    if entries:
+        copy.attributes["arg_attrs"] = ir.ArrayAttr.get(entries)
+
+
+class _ModelFunction:
+    """A function of a model's ops, compiled to a Plan for each set of shapes of its dynamic inputs."""
+
+    _KEPT_SHAPES = 8
+
+    def __init__(self, program: Program, name: str) -> None:
+        self._program = program
+        self._name = name
+        self._specs = program.inputs
+        self._sessions: OrderedDict[tuple[tuple[int, ...], ...], Session] = OrderedDict()
+
+    def __call__(self, *inputs: Any) -> Any:
+        if len(inputs) != len(self._specs):
+            raise InputError(
+                f"@{self._name} takes {len(self._specs)} inputs, got {len(inputs)}",
+                hint="inputs: " + (", ".join(map(str, self._specs)) or "none"),
+            )
+        arrays = [_plain_numbers(spec, value) for spec, value in zip(self._specs, inputs, strict=True)]
+        shapes = {
+            spec.name: tuple(value.shape)
+            for spec, value in zip(self._specs, arrays, strict=True)
+            if hasattr(value, "shape") and not all(isinstance(dim, int) for dim in spec.shape)
+        }
+        return self._session(shapes)(*arrays)
+
+    def _session(self, shapes: dict[str, tuple[int, ...]]) -> Session:
+        from .compilation import compile as compile_program
+
+        key = tuple(shapes.values())
+        if key not in self._sessions:
+            self._sessions[key] = compile_program(self._program, shapes=shapes or None).session("cpu")
+            if len(self._sessions) > self._KEPT_SHAPES:
+                self._sessions.popitem(last=False)
+        self._sessions.move_to_end(key)
+        return self._sessions[key]
+
+
+def _plain_numbers(spec: TensorSpec, value: Any) -> Any:
+    """Python's numbers as the array that a tensor takes; anything else as it is, for the session to check."""
+    if hasattr(value, "dtype") or spec.dtype.startswith("!") or "..." in spec.shape:
+        return value
+    from .engine.host.types import HostType
+
+    shape = tuple(dim if isinstance(dim, int) else -1 for dim in spec.shape)
+    return HostArgument(spec.name, HostType("tensor", shape, spec.dtype))(value)
 
 
 def _function(program: Program, name: str | None) -> ir.Operation:
@@ -175,7 +239,9 @@ class HostFunction:
         self._kernel: Kernel = Kernel(self._lowered, program.weights, self.name)
         self.lower_seconds = lowered - started
         self.compile_seconds = time.perf_counter() - lowered
-        self._checks = [_Argument(name, kind) for name, kind in zip(names, self._lowered.inputs, strict=True)]
+        self._checks = [
+            HostArgument(name, kind) for name, kind in zip(names, self._lowered.inputs, strict=True)
+        ]
 
     @property
     def inputs(self) -> list[TensorSpec]:
@@ -226,115 +292,3 @@ def _argument_names(function: ir.Operation) -> list[str]:
 
 def _spec(name: str, kind: HostType) -> TensorSpec:
     return TensorSpec(name, tuple(None if dim < 0 else dim for dim in kind.shape), kind.dtype)
-
-
-class _Argument:
-    """Makes of what a caller gives what native code reads, or says what was expected."""
-
-    def __init__(self, name: str, kind: HostType) -> None:
-        self.name = name
-        self.kind = kind
-        self._dtype = kind.np
-        self._limits = _limits(kind.dtype)
-        self._is_tensor = kind.kind == "tensor"
-
-    def __call__(self, value: Any) -> Any:
-        return self._number(value) if self.kind.is_scalar else self._array(value)
-
-    def _number(self, value: Any) -> Any:
-        found = np.asarray(value)
-        if found.shape != ():
-            raise InputError(
-                f"input {self.name!r} has shape {spelled(found.shape)}, expected a number ({self.kind})"
-            )
-        if found.dtype == self._dtype:
-            return found[()]
-        if not isinstance(value, np.generic) and self._holds(found):
-            return self._fitting(found)[()]
-        raise InputError(f"input {self.name!r} is a {_kind_name(value)}, expected {self.kind}")
-
-    def _holds(self, found: np.ndarray) -> bool:
-        """Whether the type is of the kind of a Python number, or of a wider kind."""
-        if self._limits is not None:
-            return found.dtype.kind in "biu" or found.size == 0
-        if self._dtype.kind == "V":  # bf16 and its like
-            return found.dtype.kind in "biuf"
-        return np.can_cast(found.dtype, self._dtype, "same_kind")
-
-    def _fitting(self, found: np.ndarray) -> np.ndarray:
-        """Python's numbers in another width, if the type has them."""
-        with np.errstate(over="ignore"):
-            made = found.astype(self._dtype)
-        if self._limits is not None:
-            least, most = self._limits
-            lost, hint = np.asarray((found < least) | (found > most)), f"{least} to {most}"
-        else:
-            lost, hint = np.isinf(made) & ~np.isinf(found), None
-        if lost.any():
-            what = f"is {found}" if found.shape == () else f"has {found[lost][0]}"
-            raise InputError(f"input {self.name!r} {what}, which {self.kind.dtype} does not hold", hint=hint)
-        return made
-
-    def _array(self, value: Any) -> np.ndarray:
-        if self._is_ready(value):
-            return value
-        if self.kind.kind == "memref" and not isinstance(value, np.ndarray):
-            raise InputError(
-                f"input {self.name!r} is a {_kind_name(value)}; a memref is changed in place",
-                hint="give a NumPy array",
-            )
-        array = as_array(value, f"input {self.name!r}")
-        if not hasattr(value, "dtype") and array.dtype != self._dtype and self._holds(array):
-            array = self._fitting(array)  # a list of Python's numbers
-        if array.dtype != self._dtype:
-            raise InputError(
-                f"input {self.name!r} has dtype {array.dtype}, expected {self._dtype}",
-                hint=f"{self.name}.astype({self._dtype.name!r})" if self.name.isidentifier() else None,
-            )
-        if not self._fits(array.shape):
-            raise InputError(
-                f"input {self.name!r} has shape {spelled(array.shape)}, expected {spelled(self.kind.shape)}"
-            )
-        if self.kind.kind == "memref":
-            self._check_writable(array)
-            return array
-        return array if array.flags.c_contiguous else array.copy(order="C")
-
-    def _is_ready(self, value: Any) -> bool:
-        """Whether a value can be handed over as it is: the usual case, told quickly."""
-        return (
-            self._is_tensor
-            and type(value) is np.ndarray
-            and value.dtype == self._dtype
-            and value.flags.c_contiguous
-            and self._fits(value.shape)
-        )
-
-    def _fits(self, shape: Sequence[int]) -> bool:
-        wanted = self.kind.shape
-        if len(shape) != len(wanted):
-            return False
-        return shape == wanted or all(want in (-1, dim) for want, dim in zip(wanted, shape, strict=True))
-
-    def _check_writable(self, array: np.ndarray) -> None:
-        if not array.flags.writeable:
-            raise InputError(f"input {self.name!r} cannot be written; a memref is changed in place")
-        if not self.kind.strided and not array.flags.c_contiguous:
-            raise InputError(
-                f"input {self.name!r} is not contiguous; a memref is changed in place",
-                hint="declare it as memref<..., strided<[?, ...], offset: ?>>, or give a copy",
-            )
-
-
-def _limits(dtype: str) -> tuple[int, int] | None:
-    """The least and the largest integer of an element type; None for a type of other things."""
-    match = re.fullmatch(r"(u?)i(\d+)", "i64" if dtype == "index" else dtype)
-    if match is None or dtype == "i1":
-        return None
-    bits = int(match[2])
-    return (0, 2**bits - 1) if match[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-
-
-def _kind_name(value: Any) -> str:
-    dtype = getattr(value, "dtype", None)
-    return type(value).__name__ if dtype is None or isinstance(value, np.generic) else f"{dtype} array"
