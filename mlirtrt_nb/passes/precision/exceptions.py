@@ -31,6 +31,7 @@ _FOLLOWED = frozenset(
 # An engine has a layer of its own to round what an 8-bit convolution gives, which costs the reading and writing
 # of its 32-bit sums: a convolution that sums up fewer values than this gains less than that.
 _SHALLOW = 64
+_ACTIVATION = "tensorrt.activation"
 _POOLED_WEIGHTS = 1 << 20  # up to so many weights are read in less time than two more layers take
 _CHAIN = 8  # ops between a root and the mean that it is the root of
 
@@ -205,14 +206,22 @@ def mark_pooled(program: Program, rest: str) -> None:
 
 
 def mark_shallow(program: Program, rest: str) -> None:
-    """Mark convolutions that sum up few values: rounding their results costs an engine more than they gain."""
+    """Mark convolutions that sum up few values: rounding their results costs an engine more than they gain, but
+    for those that are joined with others, whose layer does it for all of them."""
     for product in products(program):
         kernel = _kernel_shape(product)
-        if kernel is None:
+        if kernel is None or _is_joined(product.operation):
             continue
         count = int(np.prod(kernel)) // kernel[product.channel]
         if count < _SHALLOW:
             mark(product.operation, rest, f"sums of only {count} values, which 8 bits do not make faster")
+
+
+def _is_joined(operation: ir.Operation) -> bool:
+    """Whether a concatenation reads the result of an op, or of the activation after it."""
+    readers = [use.owner.operation for use in operation.results[0].uses]
+    after = [use.owner.operation for op in readers if op.name == _ACTIVATION for use in op.results[0].uses]
+    return any(op.name == "tensorrt.concatenation" for op in (*readers, *after))
 
 
 def _kernel_shape(product: Product) -> list[int] | None:

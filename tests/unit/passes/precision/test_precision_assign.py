@@ -165,6 +165,23 @@ def test_small_convolutions(size: int, channels: int, rest: str, kept: bool) -> 
     assert ("one position" in text or "sums of only 32 values" in text) == kept
 
 
+def test_small_convolutions_that_are_joined() -> None:
+    """Two that sum up 32 values each stay in int8 before a concatenation, which is rounded once for both."""
+    kind, conv = "tensor<1x32x6x6xf32>", "post_padding = array<i64: 0, 0>, pre_padding = array<i64: 0, 0>"
+    body = "%w = tensorrt.constant dense<1.0> : tensor<32x32x1x1xf32>\n"
+    for made, given in (("first", "x"), ("a", "first"), ("b", "first")):
+        body += f"""%{made} = tensorrt.convolution {{{conv}, stride = array<i64: 1, 1>}} in(%{given} : {kind})
+            kernel(%w : tensor<32x32x1x1xf32>) -> {kind}\n"""
+    body += f"""%c = tensorrt.concatenation {{axis = 1 : i32}} ins(%a, %b : {kind}, {kind})
+          -> tensor<1x64x6x6xf32>
+        %v = tensorrt.constant dense<1.0> : tensor<8x64x1x1xf32>
+        %last = tensorrt.convolution {{{conv}, stride = array<i64: 1, 1>}} in(%c : tensor<1x64x6x6xf32>)
+          kernel(%v : tensor<8x64x1x1xf32>) -> tensor<1x8x6x6xf32>"""
+    program = text_program(f"%x: {kind}", body, "%last : tensor<1x8x6x6xf32>")
+    text = assigned(program, base="int8", rest="fp16").text()
+    assert text.count("precision.reason") == 2 and "sums of only" not in text
+
+
 def test_the_users_exceptions() -> None:
     """By op name, by a regular expression on source nodes, by a function, each with its type."""
     by_name = attributes_of(assigned(converted(), keep=["convolution"], defaults=False), REASON)
