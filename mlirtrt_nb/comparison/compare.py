@@ -13,9 +13,8 @@ from ..frontends.load import load
 from ..numerics.conversion import at_precision, converted
 from ..numerics.error_curve import ErrorCurve, curve_of
 from ..numerics.interpreter import Interpreter
-from ..numerics.metrics import Errors
+from ..numerics.output_errors import OutputErrors, compared
 from ..numerics.samples import Samples, samples_of, shapes_for
-from ..numerics.sensitivity import compared
 from ..precision import Precision
 from ..program import Program
 from ..runtime.devices import check_device
@@ -50,8 +49,9 @@ def compare(
     """Build a program in several precisions and say how fast, how large and how right each one is, and why.
 
     Latency is measured on the real engines, in turns and in this process; errors come from a reference
-    execution that rounds after every op as its type does; layers and bytes are the builder's own. The
-    table says of each column which it is. A variant that fails is a row that says so.
+    execution that rounds after every op as its type does, and are the worst of the floating-point outputs over
+    all samples (`max_abs_error` of all outputs); layers and bytes are the builder's own. The table says of each
+    column which it is. A variant that fails is a row that says so.
 
     Args:
         program: a Program, or anything that `mt.load` takes.
@@ -213,8 +213,8 @@ def _made_on(
     return {task.name: found[task.name] for task in tasks}
 
 
-def _errors(exact: Variant, variant: Variant) -> Errors:
-    errors = Errors()
+def _errors(exact: Variant, variant: Variant) -> OutputErrors:
+    errors = OutputErrors()
     for one, two in zip(exact.outputs or (), variant.outputs or (), strict=True):
         errors = errors.merged(compared(dict(one), dict(two)))
     return errors

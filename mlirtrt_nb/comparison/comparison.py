@@ -178,7 +178,11 @@ class Comparison:
             else f"weights by the {engines}, and the Plan's own buffers"
         )
         found["op_types"] = "the IR, which the engines are typed by"
-        return found | dict.fromkeys(_ERRORS, errors)
+        found |= dict.fromkeys(_ERRORS, errors)
+        if len(self.program.outputs) > 1:
+            found |= dict.fromkeys(_ERRORS, f"{errors}, the worst of the floating-point outputs")
+            found["max_abs_error"] = f"{errors}, the worst of all outputs"
+        return found
 
     @cached_property
     def engines(self) -> pd.DataFrame:

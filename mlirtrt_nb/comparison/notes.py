@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..display.units import plural
 from ..ir import dtypes
 from ..numerics.error_curve import BAD_SNR_DB, ErrorCurve
+from ..numerics.output_errors import OutputErrors
 from ..reports.latency import LatencyReport
 from .engines import EngineNumbers
 from .variant import Variant
@@ -47,6 +48,8 @@ def _wrong(facts: Facts) -> Iterator[str]:
     variant, curve = facts.variant, facts.curve
     if variant.random:
         yield f"errors say nothing: {variant.random} draws random numbers"
+    if variant.errors is not None:
+        yield from _other_outputs(variant.errors)
     if curve is None:
         return
     if curve.overflow is not None:
@@ -58,6 +61,15 @@ def _wrong(facts: Facts) -> Iterator[str]:
         worst = curve.worst
         if worst is not None and worst.source != bad.source:
             yield f"most of the error is made by {worst.op} '{worst.source}'"
+
+
+def _other_outputs(errors: OutputErrors) -> Iterator[str]:
+    """What the measures, which are of floating-point outputs, leave out."""
+    for name, entry in errors.integers.items():
+        if entry.differing:
+            yield f"integer output '{name}' differs in {entry.differing} of {plural(entry.count, 'value')}"
+    for name in sorted(errors.reshaped):
+        yield f"output '{name}' has another shape than the reference's: its error is not known"
 
 
 def _slower(facts: Facts, reference: Facts | None) -> Iterator[str]:

@@ -11,8 +11,8 @@ from ..compilation import compile
 from ..errors import Cancelled, MlirTrtError
 from ..numerics.conversion import at_precision, is_calibrated_on, resolved
 from ..numerics.interpreter import Interpreter
-from ..numerics.metrics import Errors
 from ..numerics.op_types import compute_type, kept_reason
+from ..numerics.output_errors import OutputErrors
 from ..numerics.samples import Samples
 from ..precision import Precision
 
@@ -76,7 +76,7 @@ class Variant:
     random: str = ""
     on_samples: bool = False
     error: str = ""
-    errors: Errors | None = None  # beside the reference, once both are there
+    errors: OutputErrors | None = None  # beside the reference, once both are there
 
 
 def make_variant(task: Task) -> Variant:

@@ -39,8 +39,8 @@ def error_curve_text(curve: ErrorCurve) -> str:
 
 def _error_curve(curve: ErrorCurve) -> Card:
     facts = [("inputs", curve.inputs), ("bad below", decibels(curve.threshold))]
-    if curve.ops:
-        facts.insert(0, ("at the end", decibels(curve.ops[-1].reached.snr_db)))
+    if curve.outputs is not None:
+        facts.insert(0, ("at the outputs", decibels(curve.outputs.snr_db)))
     return Card(
         title=f"{curve.name} at {curve.precision}: error along the graph",
         subtitle="rounding reference, each op by itself",

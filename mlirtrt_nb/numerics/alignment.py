@@ -62,7 +62,7 @@ def pairs(
     *,
     forced: bool = False,
 ) -> Iterator[Pair]:
-    """Each op that both programs have, once both have run it.
+    """Each op that both programs have, once both have run it. Afterwards both runs have their outputs.
 
     Args:
         forced: after each pair the variant goes on with the reference's result, rounded to its own type: its
@@ -77,6 +77,7 @@ def pairs(
             yield Pair(Side(ahead.walk, found), Side(walk, executed))
             if forced:
                 executed.results = _in_types_of(executed.results, found.results)
+    ahead.finish()
 
 
 class _Ahead:
@@ -94,6 +95,11 @@ class _Ahead:
             if executed.step.index in self._wanted:
                 self._waiting[executed.step.index] = Executed(executed.step, list(executed.results))
         return self._waiting.pop(index)
+
+    def finish(self) -> None:
+        """Run what is left, so that the run has its outputs."""
+        for _ in self._steps:
+            pass
 
 
 def _in_types_of(own: list[Any], others: list[Any]) -> list[Any]:

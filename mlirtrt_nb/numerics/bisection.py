@@ -17,9 +17,10 @@ from ..targets import parse_targets
 from .bisection_state import BisectionState
 from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
-from .metrics import Errors, Metric, metric
+from .metrics import Metric, metric
+from .output_errors import OutputErrors, compared
 from .samples import Samples, samples_of, shapes_for
-from .sensitivity import compared, sensitivity_of
+from .sensitivity import sensitivity_of
 
 __all__ = ["bisect"]
 
@@ -52,7 +53,8 @@ def bisect(
             that it lacks are found on `inputs`; the result has them.
         metric: "snr_db", "cosine", "top1_agreement" (at least the threshold), "max_abs_error" or
             "mean_abs_error" (at most).
-        threshold: what the outputs, together and over all samples, must reach; None is the metric's usual one.
+        threshold: what the worst floating-point output must reach over all samples (for "max_abs_error",
+            integer outputs too); None is the metric's usual one.
         inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
         state: the path of a file that every trial is written to. A search that was stopped goes on from it.
         progress: called as `progress(phase, done, total)`; returning False cancels.
@@ -199,7 +201,7 @@ class _Search:
         if self._progress is not None and self._progress("bisection", self._state.trials, 0) is False:
             raise Cancelled("the bisection was stopped")
         variant = Interpreter(self._variant(kept))
-        errors = Errors()
+        errors = OutputErrors()
         for sample, outputs in zip(self._samples.values, self._outputs, strict=True):
             errors = errors.merged(compared(outputs, variant.run(sample)))
         value = self._goal.metric.value(errors)

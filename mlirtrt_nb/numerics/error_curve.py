@@ -17,6 +17,7 @@ from .alignment import Pair, pairs
 from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
 from .metrics import Errors
+from .output_errors import OutputErrors, compared
 from .samples import Samples, samples_of, shapes_for
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class ErrorCurve:
         precision: of the variant, as given.
         inputs: what it was computed on, in words.
         threshold: the signal-to-noise ratio in dB below which an op's result counts as bad.
+        outputs: the errors of the program's outputs, as `mt.compare` has them; None if no op was compared.
     """
 
     name: str
@@ -68,6 +70,7 @@ class ErrorCurve:
     inputs: str
     threshold: float
     ops: list[OpErrors] = field(repr=False)
+    outputs: OutputErrors | None = field(default=None, repr=False)
 
     @cached_property
     def df(self) -> pd.DataFrame:
@@ -194,14 +197,20 @@ def curve_of(
 ) -> ErrorCurve:
     """The curve of two programs that came from one; see `error_curve`."""
     found: dict[int, OpErrors] = {}
+    outputs: OutputErrors | None = None
     for number, sample in enumerate(samples.values):
         _tell(progress, number, len(samples.values))
+        last: Pair | None = None
         for pair in pairs(exact, variant, sample):
             _add(found, pair, own=False)
+            last = pair
+        if last is not None:
+            ends = compared(last.reference.walk.outputs, last.variant.walk.outputs)
+            outputs = ends if outputs is None else outputs.merged(ends)
         for pair in pairs(exact, variant, sample, forced=True):
             _add(found, pair, own=True)
     ordered = [found[index] for index in sorted(found)]
-    return ErrorCurve(variant.program.name, precision, samples.origin, threshold, ordered)
+    return ErrorCurve(variant.program.name, precision, samples.origin, threshold, ordered, outputs)
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from .output_errors import OutputErrors
 
 __all__ = ["METRICS", "Errors", "Metric", "metric"]
 
@@ -23,6 +27,7 @@ class Errors:
     count: int = 0
     rows: int = 0
     agreeing: int = 0
+    differing: int = 0  # elements that are not the same
     broken: int = 0  # elements that are not finite where the reference's are
     largest: float = 0.0
     total: float = 0.0
@@ -40,6 +45,7 @@ class Errors:
         both = np.isfinite(one) & np.isfinite(two)
         self.broken += int(np.count_nonzero(np.isfinite(one) & ~np.isfinite(two)))
         self.count += one.size
+        self.differing += int(np.count_nonzero((one != two) & ~(np.isnan(one) & np.isnan(two))))
         one, two = np.where(both, one, 0.0).reshape(-1), np.where(both, two, 0.0).reshape(-1)
         error = np.abs(one - two)
         self.largest = max(self.largest, float(error.max()))
@@ -106,7 +112,7 @@ class Metric:
     higher_is_better: bool
     default: float
 
-    def value(self, errors: Errors) -> float:
+    def value(self, errors: Errors | OutputErrors) -> float:
         """The measure; the worst value there is where it is NaN."""
         found = float(getattr(errors, self.name))
         return found if not math.isnan(found) else (-math.inf if self.higher_is_better else math.inf)

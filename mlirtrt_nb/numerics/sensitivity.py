@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,26 +18,28 @@ from .alignment import Pair, pairs
 from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
 from .metrics import Errors
+from .output_errors import OutputErrors, compared
 from .samples import Samples, samples_of, shapes_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OpSensitivity", "Sensitivity", "compared", "sensitivity", "sensitivity_of"]
+__all__ = ["OpSensitivity", "Sensitivity", "sensitivity", "sensitivity_of"]
 
 Progress = Callable[[str, int, int], bool]
 
 
 @dataclass
 class OpSensitivity:
-    """One op: `own` is the error that it makes itself, `output` what that error alone does at the outputs."""
+    """One op: `own` is the error that it makes itself, `output` what that error alone does at the outputs: the
+    worst of the floating-point ones."""
 
     op: str
     source: str
     element: str
     pattern: str
     own: Errors = field(default_factory=Errors)
-    output: Errors = field(default_factory=Errors)
+    output: OutputErrors = field(default_factory=OutputErrors)
 
 
 @dataclass
@@ -194,19 +196,3 @@ def _in_type_of(value: Any, other: Any) -> Any:
     from ..ir import dtypes
 
     return rounding.cast(value, dtypes.by_numpy(other.dtype).mlir)
-
-
-def compared(reference: dict[str, Any], other: dict[str, Any]) -> Errors:
-    """The errors of all numeric outputs together."""
-    errors = Errors()
-    for one, two in numeric_pairs(reference.values(), other.values()):
-        errors.add(one, two)
-    return errors
-
-
-def numeric_pairs(ones: Iterable[Any], twos: Iterable[Any]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of arrays of numbers with one shape; others have no error that can be measured."""
-    for one, two in zip(ones, twos, strict=True):
-        both = isinstance(one, np.ndarray) and isinstance(two, np.ndarray)
-        if both and one.shape == two.shape and one.dtype.kind not in "OUS":
-            yield one, two

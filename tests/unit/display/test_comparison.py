@@ -15,6 +15,7 @@ from mlirtrt_nb.comparison.notes import Facts
 from mlirtrt_nb.comparison.variant import OpTypes, Variant
 from mlirtrt_nb.numerics.error_curve import ErrorCurve, OpErrors
 from mlirtrt_nb.numerics.metrics import Errors
+from mlirtrt_nb.numerics.output_errors import OutputErrors
 from mlirtrt_nb.numerics.ranges import OpRange, Ranges
 from mlirtrt_nb.numerics.samples import Samples
 from mlirtrt_nb.numerics.sensitivity import OpSensitivity, Sensitivity
@@ -30,6 +31,11 @@ def errors(noise: float) -> Errors:
     return made
 
 
+def at_output(noise: float) -> OutputErrors:
+    """The errors of one output `y` that is off by `noise`."""
+    return OutputErrors({"y": errors(noise)})
+
+
 def facts(name: str, noise: float, milliseconds: float, weights: int, *, failed: str = "") -> Facts:
     """A row with made-up but plausible numbers."""
     precision = mt.Precision(name)
@@ -38,7 +44,7 @@ def facts(name: str, noise: float, milliseconds: float, weights: int, *, failed:
     types = OpTypes(
         {"f32": 10} if name == "fp32" else {"f16": 8, "f32": 2}, {} if name == "fp32" else {"softmax": 2}
     )
-    variant = Variant(name, precision, None, None, types, errors=errors(noise))
+    variant = Variant(name, precision, None, None, types, errors=at_output(noise))
     numbers = EngineNumbers("sm89", "TensorRT-RTX 1.7", 12, weights, 4096, weights + 8192, 1, 0, 0.5)
     report = LatencyReport(
         {"Latency": np.full(20, milliseconds)},
@@ -75,7 +81,7 @@ def curve() -> ErrorCurve:
         OpErrors("tensorrt.element_wise", "scale", "f16", errors(0.2), errors(0.2), 70000.0),
         OpErrors("tensorrt.softmax", "probabilities", "f32", broken, errors(0.0), 1.0),
     ]
-    return ErrorCurve("net", "fp16", "2 given samples", 20.0, ops)
+    return ErrorCurve("net", "fp16", "2 given samples", 20.0, ops, OutputErrors({"y": broken}))
 
 
 def ranges() -> Ranges:
@@ -95,8 +101,8 @@ def _arrays() -> list[np.ndarray]:
 def sensitivity() -> Sensitivity:
     """Two ops, one of which makes most of the noise."""
     ops = [
-        OpSensitivity("tensorrt.convolution", "conv1", "i8", "conv1", errors(0.05), errors(0.1)),
-        OpSensitivity("tensorrt.matrix_multiply", "dense", "i8", "dense", errors(0.01), errors(0.01)),
+        OpSensitivity("tensorrt.convolution", "conv1", "i8", "conv1", errors(0.05), at_output(0.1)),
+        OpSensitivity("tensorrt.matrix_multiply", "dense", "i8", "dense", errors(0.01), at_output(0.01)),
     ]
     return Sensitivity("net", mt.Precision("int8"), "2 given samples", ops)
 
