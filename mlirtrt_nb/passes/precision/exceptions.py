@@ -195,7 +195,7 @@ def mark_depthwise(program: Program, rest: str) -> None:
 
 def mark_pooled(program: Program, rest: str) -> None:
     """Mark small convolutions of a single position, as in squeeze-and-excitation: an engine has a layer more
-    for each rounding around them, and there is nothing to gain."""
+    for each rounding around them, and they are a small part of the arithmetic."""
     for product in products(program):
         kernel = _kernel_shape(product)
         if kernel is None or int(np.prod(kernel)) > _POOLED_WEIGHTS:
@@ -206,15 +206,16 @@ def mark_pooled(program: Program, rest: str) -> None:
 
 
 def mark_shallow(program: Program, rest: str) -> None:
-    """Mark convolutions that sum up few values: rounding their results costs an engine more than they gain, but
-    for those that are joined with others, whose layer does it for all of them."""
+    """Mark convolutions that sum up few values: an engine has a layer more for rounding their results, but for
+    those that are joined with others, whose layer does it for all of them. The limit comes from counting
+    layers, not from times."""
     for product in products(program):
         kernel = _kernel_shape(product)
         if kernel is None or _is_joined(product.operation):
             continue
         count = int(np.prod(kernel)) // kernel[product.channel]
         if count < _SHALLOW:
-            mark(product.operation, rest, f"sums of only {count} values, which 8 bits do not make faster")
+            mark(product.operation, rest, f"sums of only {count} values: rounding them is a layer more")
 
 
 def _is_joined(operation: ir.Operation) -> bool:
