@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from .errors import TargetError
@@ -11,7 +12,7 @@ from .errors import TargetError
 if TYPE_CHECKING:
     from .engine.base import EngineBuilder
 
-__all__ = ["AHEAD_OF_TIME", "TARGETS", "builder_for", "device_kind", "parse_targets"]
+__all__ = ["AHEAD_OF_TIME", "TARGETS", "builder_for", "default_targets", "device_kind", "parse_targets"]
 
 # Compute capabilities that TensorRT-RTX builds for on a machine with no GPU; its builder checks them too.
 AHEAD_OF_TIME = ("sm75", "sm80", "sm86", "sm89", "sm120", "sm121")
@@ -31,6 +32,12 @@ def parse_targets(target: str | Iterable[str]) -> tuple[str, ...]:
             meant = f"did you mean {close[0]!r}? " if close else ""
             raise TargetError(f"unknown target {name!r}", hint=f"{meant}targets: {', '.join(TARGETS)}")
     return tuple(dict.fromkeys(names))
+
+
+def default_targets() -> tuple[str, ...]:
+    """What precisions are compared for where no target is given: the CPU and, where TensorRT-RTX is installed,
+    sm89."""
+    return ("cpu", "sm89") if find_spec("tensorrt_rtx_bindings") else ("cpu",)
 
 
 def device_kind(target: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
-from ..numerics.conversion import at_precision, converted
+from ..numerics.conversion import at_precision, converted, placement
 from ..numerics.error_curve import ErrorCurve, curve_of
 from ..numerics.interpreter import Interpreter
 from ..numerics.output_errors import OutputErrors, compared
@@ -18,7 +18,7 @@ from ..numerics.samples import Samples, samples_of, shapes_for
 from ..precision import Precision
 from ..program import Program
 from ..runtime.devices import check_device
-from ..targets import parse_targets
+from ..targets import default_targets, parse_targets
 from .comparison import Comparison
 from .engines import engine_numbers
 from .latency import differing_conditions, measure
@@ -81,7 +81,7 @@ def compare(
             f"executor= is a {type(executor).__name__}", hint="give a concurrent.futures.Executor, or None"
         )
     source = program if isinstance(program, Program) else load(program)
-    targets = parse_targets(_default_targets() if target is None else target)
+    targets = parse_targets(default_targets() if target is None else target)
     base, chosen = _chosen(precisions, reference)
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
@@ -125,12 +125,6 @@ def _check_duration(duration_ms: Any) -> None:
         or not 0 < duration_ms < math.inf
     ):
         raise OptionError(f"duration_ms must be a number above 0, got {duration_ms!r}")
-
-
-def _default_targets() -> tuple[str, ...]:
-    from importlib.util import find_spec
-
-    return ("cpu", "sm89") if find_spec("tensorrt_rtx_bindings") else ("cpu",)
 
 
 def _chosen(precisions: Any, reference: Any) -> tuple[str, dict[str, Precision]]:
@@ -234,4 +228,5 @@ def _curve(
     step(f"{variant.name}: error curve", 0, 1)
     other = at_precision(task.exact, variant.precision, task.targets)
     first = Samples(samples.values[:1], samples.origin)
-    return curve_of(Interpreter(task.exact), Interpreter(other), first, precision=variant.name)
+    place = placement(variant.precision, task.targets)
+    return curve_of(Interpreter(task.exact), Interpreter(other), first, precision=variant.name, place=place)

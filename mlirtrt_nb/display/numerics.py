@@ -39,6 +39,8 @@ def error_curve_text(curve: ErrorCurve) -> str:
 
 def _error_curve(curve: ErrorCurve) -> Card:
     facts = [("inputs", curve.inputs), ("bad below", decibels(curve.threshold))]
+    if curve.place:
+        facts.append(("for", curve.place))
     if curve.outputs is not None:
         facts.insert(0, ("at the outputs", decibels(curve.outputs.snr_db)))
     return Card(
@@ -149,7 +151,7 @@ def _sensitivity(found: Sensitivity) -> Card:
     return Card(
         title=f"{found.name} at {found.precision}: what each op costs alone",
         subtitle="rounding reference; all other ops are exact",
-        facts=(("inputs", found.inputs),),
+        facts=(("inputs", found.inputs), *([("for", found.place)] if found.place else [])),
         notes=tuple(notes),
         sections=(Section("Ops, costliest first", table),),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
-from ..targets import parse_targets
+from ..targets import default_targets, parse_targets
 from .bisection_state import BisectionState
 from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
@@ -36,7 +36,7 @@ def bisect(
     inputs: Any = None,
     *,
     shapes: Any = None,
-    target: str | tuple[str, ...] = "cpu",
+    target: str | Iterable[str] | None = None,
     state: Any = None,
     progress: Progress | None = None,
 ) -> Precision:
@@ -50,12 +50,13 @@ def bisect(
     Args:
         program: a Program, or anything that `mt.load` takes.
         precision: a name or a `Precision`, as for `mt.compile`; its own exceptions stay. Ranges of activations
-            that it lacks are found on `inputs`; the result has them.
+            that it lacks are found on `inputs`; the result has them, and the type of what is not quantized.
         metric: "snr_db", "cosine", "top1_agreement" (at least the threshold), "max_abs_error" or
             "mean_abs_error" (at most).
         threshold: what the worst floating-point output must reach over all samples (for "max_abs_error",
             integer outputs too); None is the metric's usual one.
         inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
+        target: as for `mt.compare`: what it is compiled for, which the type of what is not quantized goes by.
         state: the path of a file that every trial is written to. A search that was stopped goes on from it.
         progress: called as `progress(phase, done, total)`; returning False cancels.
 
@@ -68,7 +69,8 @@ def bisect(
     search = _Search(
         source, Precision.of(precision), _goal(metric, threshold), samples_of(source, inputs, shapes)
     )
-    search.place(target, shapes_for(source, inputs, shapes))
+    targets = parse_targets(default_targets() if target is None else target)
+    search.place(targets, shapes_for(source, inputs, shapes))
     search.resume(state)
     return search.run(progress)
 
@@ -110,15 +112,17 @@ class _Search:
         self._samples = samples
         self._progress: Progress | None = None
 
-    def place(self, target: str | tuple[str, ...], shapes: Any) -> None:
+    def place(self, targets: tuple[str, ...], shapes: Any) -> None:
         """Convert the exact program and run it."""
-        self._target = target
+        self._targets = targets
         given = self._precision
         self._precision = resolved(self._source, given, shapes, self._samples)
+        if given.is_quantized:  # said of itself, so that what is found holds for whatever it is compiled for
+            self._precision = replace(self._precision, rest=given.rest_for(targets))
         self._named = repr(given)
         if given.calibration is not None:
             self._named += f", ranges {_digest(self._precision.calibration)}"
-        self._exact = Interpreter(converted(self._source, "fp32", target, shapes))
+        self._exact = Interpreter(converted(self._source, "fp32", targets, shapes))
         if self._exact.random_ops:
             step = self._exact.random_ops[0]
             raise PrecisionError(
@@ -135,7 +139,7 @@ class _Search:
             "precision": self._named,
             "goal": str(self._goal),
             "inputs": self._samples.fingerprint,
-            "targets": ", ".join(parse_targets(self._target)),
+            "targets": ", ".join(self._targets),
         }
         self._state = BisectionState(identity, path)
 
@@ -189,7 +193,7 @@ class _Search:
             size //= 2
 
     def _variant(self, kept: Sequence[str]) -> Program:
-        return at_precision(self._exact.program, self._precision.with_keep(*kept), self._target)
+        return at_precision(self._exact.program, self._precision.with_keep(*kept), self._targets)
 
     def _good(self, kept: Keeps) -> bool:
         return self._goal.reached(self._value(kept))

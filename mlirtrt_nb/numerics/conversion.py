@@ -13,7 +13,7 @@ from ..program import Program
 from ..targets import parse_targets
 from .samples import Samples
 
-__all__ = ["at_precision", "converted", "is_calibrated_on", "resolved"]
+__all__ = ["at_precision", "converted", "is_calibrated_on", "placement", "resolved"]
 
 
 def resolved(
@@ -39,6 +39,12 @@ def is_calibrated_on(precision: Precision, samples: Samples | None) -> bool:
     """Whether a precision's ranges are found on the samples that errors are computed on."""
     given = samples is not None and not samples.synthetic
     return given and precision.needs_ranges and precision.calibration is None
+
+
+def placement(precision: Precision, targets: tuple[str, ...]) -> str:
+    """In words: the targets, and beside what is quantized the type of the rest ("sm89, the rest in fp16")."""
+    names = ", ".join(targets)
+    return f"{names}, the rest in {precision.rest_for(targets)}" if precision.is_quantized else names
 
 
 def converted(

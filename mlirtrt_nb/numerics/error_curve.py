@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ from ..errors import Cancelled, OptionError
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
+from ..targets import default_targets, parse_targets
 from .alignment import Pair, pairs
-from .conversion import at_precision, converted, resolved
+from .conversion import at_precision, converted, placement, resolved
 from .interpreter import Interpreter
 from .metrics import Errors
 from .output_errors import OutputErrors, compared
@@ -63,6 +64,7 @@ class ErrorCurve:
         inputs: what it was computed on, in words.
         threshold: the signal-to-noise ratio in dB below which an op's result counts as bad.
         outputs: the errors of the program's outputs, as `mt.compare` has them; None if no op was compared.
+        place: the targets and the type of what is not quantized, in words.
     """
 
     name: str
@@ -71,6 +73,7 @@ class ErrorCurve:
     threshold: float
     ops: list[OpErrors] = field(repr=False)
     outputs: OutputErrors | None = field(default=None, repr=False)
+    place: str = ""
 
     @cached_property
     def df(self) -> pd.DataFrame:
@@ -151,7 +154,7 @@ def error_curve(
     inputs: Any = None,
     *,
     shapes: Any = None,
-    target: str | tuple[str, ...] = "cpu",
+    target: str | Iterable[str] | None = None,
     threshold: float = BAD_SNR_DB,
     progress: Progress | None = None,
 ) -> ErrorCurve:
@@ -164,6 +167,7 @@ def error_curve(
         program: a Program, or anything that `mt.load` takes.
         precision: a name or a `Precision`, as for `mt.compile`; ranges that it lacks are found on `inputs`.
         inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
+        target: as for `mt.compare`: what it is compiled for, which the type of what is not quantized goes by.
         threshold: signal to noise in dB below which an op's result is bad.
         progress: called as `progress(phase, done, total)`; returning False cancels.
 
@@ -174,13 +178,15 @@ def error_curve(
     source = program if isinstance(program, Program) else load(program)
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
-    exact = converted(source, "fp32", target, known)
-    variant = at_precision(exact, resolved(source, precision, known, samples), target)
+    targets = parse_targets(default_targets() if target is None else target)
+    exact = converted(source, "fp32", targets, known)
+    variant = at_precision(exact, resolved(source, precision, known, samples), targets)
     return curve_of(
         Interpreter(exact),
         Interpreter(variant),
         samples,
         precision=str(Precision.of(precision)),
+        place=placement(Precision.of(precision), targets),
         threshold=threshold,
         progress=progress,
     )
@@ -192,6 +198,7 @@ def curve_of(
     samples: Samples,
     *,
     precision: str,
+    place: str = "",
     threshold: float = BAD_SNR_DB,
     progress: Progress | None = None,
 ) -> ErrorCurve:
@@ -210,7 +217,7 @@ def curve_of(
         for pair in pairs(exact, variant, sample, forced=True):
             _add(found, pair, own=True)
     ordered = [found[index] for index in sorted(found)]
-    return ErrorCurve(variant.program.name, precision, samples.origin, threshold, ordered, outputs)
+    return ErrorCurve(variant.program.name, precision, samples.origin, threshold, ordered, outputs, place)
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

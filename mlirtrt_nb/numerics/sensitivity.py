@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ from ..errors import Cancelled
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
+from ..targets import default_targets, parse_targets
 from . import rounding
 from .alignment import Pair, pairs
-from .conversion import at_precision, converted, resolved
+from .conversion import at_precision, converted, placement, resolved
 from .interpreter import Interpreter
 from .metrics import Errors
 from .output_errors import OutputErrors, compared
@@ -49,12 +50,14 @@ class Sensitivity:
     Attributes:
         precision: as given; inputs: what it was computed on, in words.
         ops: one entry per op that makes an error of its own.
+        place: the targets and the type of what is not quantized, in words.
     """
 
     name: str
     precision: Precision
     inputs: str
     ops: list[OpSensitivity] = field(repr=False)
+    place: str = ""
 
     @cached_property
     def df(self) -> pd.DataFrame:
@@ -125,7 +128,7 @@ def sensitivity(
     inputs: Any = None,
     *,
     shapes: Any = None,
-    target: str | tuple[str, ...] = "cpu",
+    target: str | Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Sensitivity:
     """What each op alone costs at the outputs: it is rounded as at `precision`, all others are exact.
@@ -136,6 +139,7 @@ def sensitivity(
         program: a Program, or anything that `mt.load` takes.
         precision: a name or a `Precision`, as for `mt.compile`; ranges that it lacks are found on `inputs`.
         inputs: one sample or several, see `mt.compare`; None makes seeded synthetic ones.
+        target: as for `mt.compare`: what it is compiled for, which the type of what is not quantized goes by.
         progress: called as `progress(phase, done, total)`; returning False cancels.
 
     Raises SourceError, InputError, ShapeError, PrecisionError, PassError, Cancelled.
@@ -144,9 +148,12 @@ def sensitivity(
     wanted = Precision.of(precision)
     samples = samples_of(source, inputs, shapes)
     known = shapes_for(source, inputs, shapes)
-    exact = converted(source, "fp32", target, known)
-    variant = at_precision(exact, resolved(source, wanted, known, samples), target)
-    return sensitivity_of(Interpreter(exact), Interpreter(variant), samples, wanted, progress)
+    targets = parse_targets(default_targets() if target is None else target)
+    exact = converted(source, "fp32", targets, known)
+    variant = at_precision(exact, resolved(source, wanted, known, samples), targets)
+    found = sensitivity_of(Interpreter(exact), Interpreter(variant), samples, wanted, progress)
+    found.place = placement(wanted, targets)
+    return found
 
 
 def sensitivity_of(

@@ -81,7 +81,7 @@ def curve() -> ErrorCurve:
         OpErrors("tensorrt.element_wise", "scale", "f16", errors(0.2), errors(0.2), 70000.0),
         OpErrors("tensorrt.softmax", "probabilities", "f32", broken, errors(0.0), 1.0),
     ]
-    return ErrorCurve("net", "fp16", "2 given samples", 20.0, ops, OutputErrors({"y": broken}))
+    return ErrorCurve("net", "fp16", "2 given samples", 20.0, ops, OutputErrors({"y": broken}), "cpu")
 
 
 def ranges() -> Ranges:
@@ -104,7 +104,7 @@ def sensitivity() -> Sensitivity:
         OpSensitivity("tensorrt.convolution", "conv1", "i8", "conv1", errors(0.05), at_output(0.1)),
         OpSensitivity("tensorrt.matrix_multiply", "dense", "i8", "dense", errors(0.01), at_output(0.01)),
     ]
-    return Sensitivity("net", mt.Precision("int8"), "2 given samples", ops)
+    return Sensitivity("net", mt.Precision("int8"), "2 given samples", ops, "sm89, the rest in fp16")
 
 
 def test_comparison_text(comparison: Comparison, golden: Callable[[str, str], None]) -> None:

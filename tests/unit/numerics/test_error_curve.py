@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from mlirtrt_nb.numerics.error_curve import curve_of
 from mlirtrt_nb.numerics.interpreter import Interpreter
 from mlirtrt_nb.numerics.samples import samples_of
 
-from .models import inputs, overflowing
+from .models import classifier, inputs, overflowing
 from .programs import exponential, half_exponential
 
 
@@ -72,3 +74,17 @@ def test_bad_arguments() -> None:
         mt.error_curve(overflowing(), "fp17")
     with pytest.raises(Cancelled):
         mt.error_curve(overflowing(), "fp16", inputs((4, 8)), progress=lambda *_: False)
+
+
+@pytest.mark.parametrize("target", [None, "cpu", ("cpu", "sm89")])
+def test_all_that_measure_agree_on_the_targets(target: Any) -> None:
+    """For the same arguments the curve ends where `compare` says, the default among them; the card names it."""
+    samples = inputs((1, 3, 12, 12))
+    table = mt.compare(classifier(), ("fp32", "int8"), samples, target=target, duration_ms=1)
+    curve = mt.error_curve(classifier(), "int8", samples, target=target)
+    assert curve.outputs is not None
+    assert curve.outputs.snr_db == table.df["snr_db"][1]
+    assert curve.place == ("cpu, the rest in fp32" if target == "cpu" else "cpu, sm89, the rest in fp16")
+    assert curve.place in str(curve) and curve.place in str(table.curve("int8"))
+    costs = mt.sensitivity(classifier(), "int8", samples[:1], target=target)
+    assert costs.place == curve.place and costs.place in str(costs)
