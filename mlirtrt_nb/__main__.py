@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import Cancelled, InputError, MlirTrtError, OptionError, SourceError
+from .options import unknown_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,8 +21,15 @@ __all__ = ["main"]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command line. 0 on success, 1 on an error of the package, 130 when stopped."""
-    arguments = _parser().parse_args(words)
+    """Run the command line. 0 on success, 1 on an error of the package, 130 when stopped.
+
+    Exits with 2 if the words are not understood.
+    """
+    arguments, rest = _parser().parse_known_args(words)
+    if rest:
+        command: argparse.ArgumentParser = arguments.parser
+        options = [text for text in command._option_string_actions if text.startswith("--")]
+        command.error(unknown_option(rest[0], options))
     try:
         return int(arguments.run(arguments) or 0)
     except (KeyboardInterrupt, Cancelled):
@@ -44,6 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_bench(commands.add_parser("bench", help="measure the latency of a .plan file"))
     _add_opt(commands.add_parser("opt", help="run passes over a program and print it"))
     commands.add_parser("doctor", help="what this machine can build and run").set_defaults(run=_doctor)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)  # whose usage a wrong word shows
     return parser
 
 
@@ -102,11 +112,12 @@ def _compile(arguments: argparse.Namespace) -> None:
     from .frontends.load import load
     from .options import parse_shape_options, parse_target_options
 
+    program = load(arguments.model)
     plan = compile_program(
-        load(arguments.model),
+        program,
         target=parse_target_options(arguments.target, "cpu"),
         precision=arguments.precision,
-        shapes=parse_shape_options(arguments.shape),
+        shapes=parse_shape_options(arguments.shape, program.inputs),
         pipeline=arguments.passes,
         cache=not arguments.no_cache,
         isolate=False,  # the command has a process of its own already
@@ -216,7 +227,8 @@ def _load_array(file: str) -> np.ndarray:
     try:
         return np.load(file, allow_pickle=False)  # type: ignore[no-any-return]
     except (OSError, ValueError) as error:
-        raise SourceError(f"cannot read {file} as a .npy array: {error}") from None
+        reason = getattr(error, "strerror", None) or error  # which names the file again as a whole
+        raise SourceError(f"cannot read {file} as a .npy array: {reason}") from None
 
 
 if __name__ == "__main__":

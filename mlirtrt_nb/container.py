@@ -229,6 +229,11 @@ def _check_header(mapped: mmap.mmap, kind: Kind, where: str) -> tuple[int, int]:
     remedy = f"save the {kind.noun} again, or copy the file again"
     head = mapped[:_HEADER_BYTES]
     if head[:8] != _MAGIC[: len(head[:8])] or not head:
+        other = _source_kind(Path(where), head)
+        if other:
+            opens = "mt.load opens it" + ("" if kind is PROGRAM else "; compile it first with mt.compile")
+            shell = f", or python -m mlirtrt_nb compile {where}" if kind is PLAN else ""
+            raise kind.error(f"{where} is {other}, not a {kind.noun} file", hint=opens + shell)
         raise kind.error(f"{where} is not a {kind.noun} file: it starts with {head[:8]!r}, expected {_MAGIC!r}")
     if len(head) < _HEADER_BYTES:
         raise kind.error(
@@ -252,6 +257,15 @@ def _check_header(mapped: mmap.mmap, kind: Kind, where: str) -> tuple[int, int]:
     if zlib.crc32(mapped[offset : offset + length]) != index_crc:
         raise kind.error(f"{where} is damaged: its index does not match its checksum", hint=remedy)
     return offset, length
+
+
+def _source_kind(path: Path, head: bytes) -> str | None:
+    """What a file is that a program is loaded from, in words."""
+    if path.suffix.lower() == ".onnx":
+        return "an ONNX model"
+    return (
+        "MLIR" if path.suffix.lower() in (".mlir", ".mlirbc", ".stablehlo") or head[:4] == b"ML\xefR" else None
+    )
 
 
 def _check_sections(

@@ -10,7 +10,7 @@ from typing import Any
 from .errors import ShapeError
 from .program import TensorSpec
 
-__all__ = ["Profile", "Range", "parse_profiles"]
+__all__ = ["Profile", "Range", "example_range", "parse_profiles", "unnamed_shapes"]
 
 _SHAPES_HINT = "give a mapping from input to shape, such as {'x': '1x3x224x224'}, or a list of such mappings"
 _MOST_ELEMENTS = 2**48  # what a process can address
@@ -52,7 +52,7 @@ def _parse_profile(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> 
             raise ShapeError(
                 f"shapes= names an input {name!r} that the program does not have", hint=f"inputs: {listed}"
             )
-    missing = [spec for spec in inputs if spec.name not in mapping and not _static(spec)]
+    missing = unnamed_shapes(inputs, mapping)
     if missing:
         raise ShapeError(
             "dynamic inputs need shapes: " + ", ".join(str(spec) for spec in missing),
@@ -69,6 +69,11 @@ def _parse_profile(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> 
     return profile
 
 
+def unnamed_shapes(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> list[TensorSpec]:
+    """The inputs that need a shape and have none in `mapping`."""
+    return [spec for spec in inputs if spec.name not in mapping and not _static(spec)]
+
+
 def _static(spec: TensorSpec) -> bool:
     return all(isinstance(dim, int) for dim in spec.shape)
 
@@ -80,9 +85,13 @@ def _template(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> str:
         if spec.name in mapping:
             entries.append(f"{spec.name!r}: {mapping[spec.name]!r}")
         elif not _static(spec):
-            sides = [_example(spec, n) for n in range(3)]
-            entries.append(f"{spec.name!r}: ({', '.join(repr(side) for side in sides)})")
+            entries.append(f"{spec.name!r}: ({', '.join(map(repr, example_range(spec)))})")
     return "{" + ", ".join(entries) + "}"
+
+
+def example_range(spec: TensorSpec) -> tuple[str, str, str]:
+    """A (min, opt, max) that can be pasted and edited."""
+    return _example(spec, 0), _example(spec, 1), _example(spec, 2)
 
 
 def _example(spec: TensorSpec, side: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
+
+from ..options import unknown_option
 
 __all__ = ["Parser", "split"]
 
@@ -39,7 +40,7 @@ class Parser(argparse.ArgumentParser):
             return None
         arguments, rest = self.parse_known_args(words)
         if rest:
-            self.error(self._unknown(rest[0]))
+            self.error(unknown_option(rest[0], self.options))
         return arguments
 
     def help_text(self) -> str:
@@ -55,14 +56,6 @@ class Parser(argparse.ArgumentParser):
         """Whether `option` is followed by a value."""
         action = self._option_string_actions.get(option)
         return action is not None and action.nargs != 0
-
-    def _unknown(self, word: str) -> str:
-        if not word.startswith("-"):
-            return f"unexpected argument {word!r}"
-        word = word.partition("=")[0]
-        close = get_close_matches(word, self.options, 1)
-        meant = f"; did you mean {close[0]}?" if close else f"; options: {', '.join(self.options)}"
-        return f"unknown option {word}{meant}"
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.magic}: {message} ({self.magic} --help)")

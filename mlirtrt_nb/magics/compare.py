@@ -16,6 +16,7 @@ from IPython.core.magic import (
 from traitlets import Unicode
 
 from ..options import parse_shape_options, parse_target_options
+from ..program import Program
 from .arguments import Parser, documented
 from .namespace import Scope, check_name
 from .progress import Report, run
@@ -98,12 +99,15 @@ def _compare(arguments: Namespace, source: Any, given: dict[str, Any], report: R
     from ..comparison.compare import compare
     from ..frontends.load import load
 
-    report("loading", 0, 0)
+    if not isinstance(source, Program):
+        report("loading", 0, 0)
+    program = load(source)
     return compare(
-        load(source),
+        program,
         **given,
         target=parse_target_options(arguments.target, "") or None,
-        shapes=parse_shape_options(arguments.shape),
+        # Given inputs have shapes of their own.
+        shapes=parse_shape_options(arguments.shape, () if given["inputs"] is not None else program.inputs),
         device=arguments.device,
         duration_ms=arguments.duration,
         cache=not arguments.no_cache,

@@ -17,6 +17,7 @@ from IPython.core.magic import (
 from traitlets import Unicode
 
 from ..options import parse_shape_options, parse_target_options
+from ..program import Program
 from ..worker import Isolation
 from .arguments import Parser, documented
 from .mlir import program_of_cell
@@ -112,13 +113,18 @@ class TrtCompileMagics(Magics):
     def _compile(self, arguments: Namespace, source: Any, precision: Any, report: Report) -> Plan:
         from ..compilation import compile as compile_program
         from ..frontends.load import load
+        from ..precision import Precision, check_supported
+        from ..targets import parse_targets
 
-        report("loading", 0, 0)
+        check_supported(Precision.of(precision), parse_targets(self._targets(arguments)))
+        if not isinstance(source, Program):
+            report("loading", 0, 0)
+        program = load(source)
         return compile_program(
-            load(source),
+            program,
             target=self._targets(arguments),
             precision=precision,
-            shapes=parse_shape_options(arguments.shape),
+            shapes=parse_shape_options(arguments.shape, program.inputs),
             pipeline=arguments.passes,
             cache=not arguments.no_cache,
             progress=report,

@@ -21,6 +21,7 @@ __all__ = ["run"]
 Result = TypeVar("Result")
 Report = Callable[[str, int, int], bool]
 
+_STARTING = ("starting", 0, 0)
 _REDRAW_SECONDS = 0.1
 _PATIENCE_SECONDS = 30.0  # how long to wait for a builder to notice that it was stopped
 
@@ -75,7 +76,7 @@ class _Work(threading.Thread):
         self._variables = contextvars.copy_context()  # so that what it prints reaches the right cell
         self.stop = threading.Event()
         self.finished = threading.Event()
-        self.state: tuple[str, int, int] = ("starting", 0, 0)
+        self.state: tuple[str, int, int] = _STARTING
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -107,12 +108,12 @@ def run(shell: Any, title: str, function: Callable[[Report], Result]) -> Result:
     except KeyboardInterrupt:
         _stop(work, sink, started)
     seconds = time.perf_counter() - started
-    phase = work.state[0]
+    phase, begun = work.state[0], work.state != _STARTING
     if work.error is None:
         sink.show("finished", 1.0, seconds, "done")
         return work.result  # type: ignore[no-any-return]
     state = "stopped" if isinstance(work.error, Cancelled) else "failed"
-    sink.show(f"{state} in {phase}", None, seconds, state)
+    sink.show(f"{state} in {phase}" if begun else state, None, seconds, state)
     # Only the error's own report counts; the frames of the thread would say nothing to the user.
     raise work.error.with_traceback(None) if isinstance(work.error, Cancelled) else work.error
 

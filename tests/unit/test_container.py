@@ -158,3 +158,13 @@ def test_saving_over_the_file_that_is_mapped(saved: Path) -> None:
     expected = opened.arrays["w"].copy()
     container.write(saved, container.PLAN, META, {}, {"w": np.zeros((300, 1001), np.float32)})
     np.testing.assert_array_equal(opened.arrays["w"], expected)
+
+
+def test_an_onnx_model_is_no_plan(tmp_path: Path) -> None:
+    """A model is called one, rather than shown as bytes."""
+    path = tmp_path / "net.onnx"
+    path.write_bytes(b"\x08\x08:\x00" * 32)
+    with pytest.raises(
+        PlanFileError, match=r"net.onnx is an ONNX model, not a Plan file\n  hint: mt.load opens it"
+    ):
+        container.read(path, container.PLAN)

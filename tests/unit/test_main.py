@@ -105,3 +105,29 @@ def test_as_a_module() -> None:
     )
     assert all(command in done.stdout for command in ("compile", "run", "bench", "opt", "doctor"))
     assert "onnxruntime" not in done.stderr and "torch_mlir" not in done.stderr
+
+
+def test_an_unknown_option_shows_its_command(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt option ends with code 2, the near one, and the usage of its command alone."""
+    with pytest.raises(SystemExit) as caught:
+        main(["compile", str(model), "--taget", "sm89"])
+    assert caught.value.code == 2
+    told = capsys.readouterr().err
+    assert "did you mean --target?" in told
+    assert "usage: python -m mlirtrt_nb compile" in told
+
+
+def test_dynamic_inputs_are_asked_for_as_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The hint of an error in a shell is no Python."""
+    path = tmp_path / "sum.mlir"
+    path.write_text(SUM.replace("2x4", "?x4"))
+    assert main(["compile", str(path)]) == 1
+    assert "--shape x=1x4:1x4:4x4 --shape y=1x4:1x4:4x4" in capsys.readouterr().err
+
+
+def test_bench_of_a_model(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model where a Plan belongs is called what it is, with the command that makes a Plan of it."""
+    assert main(["bench", str(model)]) == 1
+    told = capsys.readouterr().err
+    assert "is MLIR, not a Plan file" in told
+    assert f"python -m mlirtrt_nb compile {model}" in told

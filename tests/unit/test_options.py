@@ -2,8 +2,9 @@
 
 import pytest
 
-from mlirtrt_nb.errors import OptionError
-from mlirtrt_nb.options import parse_shape_options, parse_target_options
+from mlirtrt_nb.errors import OptionError, ShapeError
+from mlirtrt_nb.options import parse_shape_options, parse_target_options, unknown_option
+from mlirtrt_nb.program import TensorSpec
 
 
 def test_shapes() -> None:
@@ -36,3 +37,29 @@ def test_targets() -> None:
     """Targets are repeated or separated by commas; the default counts where there are none."""
     assert parse_target_options(["cpu", "sm89, sm120"], "cuda") == ["cpu", "sm89", "sm120"]
     assert parse_target_options([], "cpu,sm89") == ["cpu", "sm89"]
+
+
+def test_commas_in_a_range() -> None:
+    """A range with commas is refused with the same range as it is to be written."""
+    with pytest.raises(OptionError, match=r"MIN:OPT:MAX: x=1x3:2x3:4x3$"):
+        parse_shape_options(["x=1x3,2x3,4x3"])
+
+
+def test_dynamic_inputs_need_options() -> None:
+    """The hint for a dynamic input without a shape is an option that can be pasted."""
+    inputs = [TensorSpec("x", ("N", 3), "f32"), TensorSpec("y", (2,), "f32")]
+    with pytest.raises(ShapeError, match=r"x: Nx3xf32\n  hint: .*: --shape x=1x3:1x3:4x3$"):
+        parse_shape_options([], inputs)
+    assert parse_shape_options(["x=2x3"], inputs) == {"x": "2x3"}
+
+
+def test_unknown_options() -> None:
+    """The near option is named, or else all."""
+    assert (
+        unknown_option("--taget=cpu", ["--target", "--shape"])
+        == "unknown option --taget; did you mean --target?"
+    )
+    assert (
+        unknown_option("--zzz", ["--target", "--shape"]) == "unknown option --zzz; options: --target, --shape"
+    )
+    assert unknown_option("word", ["--target"]) == "unexpected argument 'word'"

@@ -129,7 +129,7 @@ def test_report(shell: InteractiveShell, plan: mt.Plan) -> None:
         ("trt_compile", "nothing.onnx", mt.SourceError, "nothing.onnx"),
         ("trt_compile", "program --target sm98 --shape x=1x4 --shape y=1x4", mt.TargetError, "sm89"),
         ("trt_compile", "program --shape x", mt.OptionError, "--shape name=MIN:OPT:MAX"),
-        ("trt_compile", "program", mt.ShapeError, "shapes="),
+        ("trt_compile", "program", mt.ShapeError, "--shape x=1x4:1x4:4x4 --shape y="),
         ("trt_compile", f"program --precision fp61 {SHAPES}", mt.PrecisionError, "did you mean 'fp16'?"),
         ("trt_compile", f"program {SHAPES} --passes fold-bach-norm", mt.OptionError, "fold-batch-norm"),
         ("trt_run", "x", UsageError, "x is a ndarray, not a Plan"),
@@ -170,3 +170,23 @@ def test_doctor(shell: InteractiveShell) -> None:
     machine = shell.run_line_magic("trt_doctor", "")
     assert "cpu" in machine.targets
     assert machine["Python"].level == "good"
+
+
+def test_a_dynamic_program_asks_for_options(shell: InteractiveShell, tmp_path) -> None:
+    """What is missing on the line is named as an option of the line."""
+    file = tmp_path / "sum.mlir"
+    file.write_text(CELL)
+    for magic in ("trt_compile", "trt_compare"):
+        with pytest.raises(mt.ShapeError, match="--shape x=1x4:1x4:4x4 --shape y=1x4:1x4:4x4"):
+            shell.run_line_magic(magic, str(file))
+
+
+def test_a_wrong_precision_is_no_failed_loading(
+    shell: InteractiveShell, tmp_path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is wrong with the line is told before its file is loaded."""
+    file = tmp_path / "sum.mlir"
+    file.write_text(CELL)
+    with pytest.raises(mt.PrecisionError):
+        shell.run_line_magic("trt_compile", f"{file} {SHAPES} --precision fp12")
+    assert "loading" not in capsys.readouterr().out

@@ -86,6 +86,17 @@ def test_errors_are_passed_on(drawn: Drawn) -> None:
     assert drawn[-1] == ("failed in building main_0", None, "failed")
 
 
+def test_what_fails_before_it_reports_names_no_phase(drawn: Drawn) -> None:
+    """The bar says failed, and nothing of what had not begun."""
+
+    def work(report: Report) -> None:
+        raise CompileError("no")
+
+    with pytest.raises(CompileError):
+        run(None, "work", work)
+    assert drawn == [("failed", None, "failed")]
+
+
 def test_an_interrupt_stops_the_work(drawn: Drawn) -> None:
     """The stop button makes `report` false; the work's own Cancelled reaches the caller within a second."""
     stopped = threading.Event()
