@@ -9,7 +9,7 @@ import stat
 import weakref
 from pathlib import Path
 
-from .errors import MlirTrtError
+from .errors import MlirTrtError, OptionError
 
 __all__ = ["SharedMap", "checked_path", "map_file", "refuse_special"]
 
@@ -69,8 +69,8 @@ def map_file(path: Path) -> memoryview:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` as UTF-8 so that the file appears whole or not at all. Raises MlirTrtError."""
-    target = checked_path(path, MlirTrtError)
+    """Write `text` as UTF-8 so that the file appears whole or not at all. Raises OptionError."""
+    target = checked_path(path, OptionError)
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         refuse_special(target)
@@ -78,4 +78,4 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         os.replace(partial, target)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise MlirTrtError(f"cannot write {target}: {error.strerror or error}") from None
+        raise OptionError(f"cannot write {target}: {error.strerror or error}") from None

@@ -29,6 +29,10 @@ class BisectionState:
         self._path = None if path is None else checked_path(path, PrecisionError)
         self._values: dict[frozenset[str], float] = {}
         self.order: list[str] | None = None
+        if self._path is not None and not self._path.parent.is_dir():
+            raise PrecisionError(
+                f"state={str(self._path)!r}: there is no folder {self._path.parent}", hint="make it first"
+            )
         if self._path is not None and self._path.exists():
             self._read(self._path)
 

@@ -44,6 +44,13 @@ def test_inputs_of_an_engine_have_the_names_of_the_text() -> None:
         mt.run(program, [1.0], [2.0])
 
 
+def test_a_plan_is_no_program(dynamic: mt.Program) -> None:
+    """What takes programs names the one of a Plan."""
+    plan = mt.compile(dynamic, shapes={"x": (1, 2)})
+    with pytest.raises(mt.SourceError, match=r"a Plan is compiled already\n  hint: plan.program"):
+        mt.compile(plan)
+
+
 def test_dynamic_dimensions_are_those_of_the_arrays(dynamic: mt.Program) -> None:
     """One program runs on arrays of any size that its dynamic dimensions allow."""
     for size in (1, 3, 1):

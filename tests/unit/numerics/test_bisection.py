@@ -44,6 +44,16 @@ def test_keeping_every_op_leaves_no_error_of_int8() -> None:
     assert "dense" in kept(found)
 
 
+def test_what_is_found_for_one_target_holds_for_another() -> None:
+    """The result says what is not quantized, and reaches the threshold when it is compiled for sm89."""
+    samples = inputs((1, 3, 12, 12))
+    found = mt.bisect(classifier(), "int8", "snr_db", 45, samples, target="cpu")
+    assert found.rest == "fp32"
+    table = mt.compare(classifier(), {"fp32": "fp32", "best": found}, samples, target="sm89", duration_ms=1)
+    assert table.df["snr_db"][1] >= 45
+    assert mt.bisect(classifier(), "int8", "snr_db", 20, samples).rest == "fp16"
+
+
 def test_out_of_reach() -> None:
     """A threshold above what fp16 inputs of the kept ops allow is an error that says how far it goes."""
     with pytest.raises(PrecisionError, match="cosine at least 2 is out of reach"):
@@ -92,6 +102,12 @@ def test_a_state_of_another_search_is_refused(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(PrecisionError, match="not the state of a bisection"):
             mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=path)
+
+
+def test_a_state_in_no_folder(tmp_path: Path) -> None:
+    """A state that cannot be written is refused before the search."""
+    with pytest.raises(PrecisionError, match=r"there is no folder .*nope"):
+        mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES, state=tmp_path / "nope" / "s.json")
 
 
 def test_a_state_is_of_its_targets_and_ranges(tmp_path: Path) -> None:
