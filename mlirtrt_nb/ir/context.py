@@ -26,6 +26,7 @@ __all__ = [
     "keep_spare",
     "load_chlo",
     "new_context",
+    "op_named",
     "register_dialect",
     "shown_name",
 ]
@@ -59,6 +60,12 @@ def definition(op_name: str) -> OpDef | None:
     """The `OpDef` of "dialect.mnemonic", or None for an op of another dialect."""
     dialect = definitions().get(op_name.partition(".")[0])
     return dialect.ops.get(op_name) if dialect else None
+
+
+def op_named(name: str) -> OpDef | None:
+    """The `OpDef` of an op by either name, MLIR's `onnx.conv` or "onnx.Conv" as it is shown."""
+    found = definition(name) or definition(name.lower())
+    return found if found is not None and name in (found.name, found.display_name) else None
 
 
 def shown_name(op_name: str) -> str:

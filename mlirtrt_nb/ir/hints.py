@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
-__all__ = ["explain", "nearest"]
+__all__ = ["explain", "near_ops", "nearest"]
 
 _UNKNOWN_OP = re.compile(
     r"custom op '([\w.$]+)' is unknown|unregistered operation '([\w.$]+)' found in dialect"
@@ -32,6 +32,20 @@ def nearest(name: str, candidates: list[str] | tuple[str, ...]) -> str | None:
     if found:
         return f"did you mean {' or '.join(found)}?"
     return f"there are {', '.join(candidates)}" if 0 < len(candidates) <= 24 else None
+
+
+def near_ops(name: str) -> str | None:
+    """A hint with the ops closest to `name`, by their MLIR names; None if none is. It may lack the dialect."""
+    from .context import definitions
+
+    own = [op for dialect in definitions().values() for op in dialect.ops]
+    if "." in name:
+        found = get_close_matches(name.lower(), [*own, *_ops_like(name)], n=3)
+    else:
+        short = {op.partition(".")[2] for op in own}
+        close = get_close_matches(name.lower(), short, n=3)
+        found = [op for mnemonic in close for op in own if op.partition(".")[2] == mnemonic][:4]
+    return f"did you mean {' or '.join(found)}?" if found else None
 
 
 def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -9,7 +11,26 @@ from ..errors import OptionError
 from ..program import Program
 from .base import Pass, PassContext
 
-__all__ = ["MlirPass"]
+__all__ = ["USUAL", "MlirPass"]
+
+# MLIR has no list of its passes; of these, which any program may want, misspelt names are recognised.
+USUAL = (
+    "canonicalize",
+    "control-flow-sink",
+    "cse",
+    "inline",
+    "loop-invariant-code-motion",
+    "mem2reg",
+    "print-ir",
+    "print-op-stats",
+    "remove-dead-values",
+    "sccp",
+    "snapshot-op-locations",
+    "strip-debuginfo",
+    "symbol-dce",
+    "symbol-privatize",
+    "topological-sort",
+)
 
 
 class MlirPass(Pass):
@@ -30,14 +51,19 @@ class MlirPass(Pass):
         listed = " ".join(f"{key}={value}" for key, value in self.options.items())
         return f"builtin.module({self.name}{'{' + listed + '}' if listed else ''})"
 
-    def check(self) -> None:
-        """Raise OptionError if MLIR knows no such pass or refuses its options."""
+    def check(self, others: Sequence[str] = ()) -> None:
+        """Raise OptionError if MLIR knows no such pass, with near names of its own and `others`, or refuses the
+        options."""
         problem = _problem(self.pipeline_text)
-        if problem:
-            raise OptionError(
-                f"no pass named {self.name!r}" if "does not refer" in problem else problem.splitlines()[0],
-                hint="mt.passes() lists the passes; MLIR's registered passes go by their MLIR names",
-            )
+        if not problem:
+            return
+        hint = "mt.passes() lists the passes; MLIR's registered passes go by their MLIR names"
+        if "does not refer" not in problem:
+            raise OptionError(problem.splitlines()[0], hint=hint)
+        close = get_close_matches(self.name.lower(), [*USUAL, *others], 3)
+        raise OptionError(
+            f"no pass named {self.name!r}", hint=f"did you mean {', '.join(close)}?" if close else hint
+        )
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir.passmanager import PassManager

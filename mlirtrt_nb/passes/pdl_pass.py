@@ -40,6 +40,7 @@ class PdlPass(ScriptPass):
     def _verify(self, module: ModuleOp) -> None:
         if not _ops(module, "pdl.pattern"):
             raise PassError(f"pass {self.name} has no pdl.pattern", where=self.source)
+        self._verify_names(module)
         for kind in _NATIVE:
             for operation in _ops(module, kind):
                 name = _text(operation, "name")
@@ -49,6 +50,19 @@ class PdlPass(ScriptPass):
                         hint=f"pdl_pass(..., functions={{{name!r}: a function of the values}})",
                         span=self._span(operation.location),
                     )
+
+    def _verify_names(self, module: ModuleOp) -> None:
+        """A pattern of an op that does not exist would never match."""
+        from ..ir.hints import near_ops
+
+        for operation in _ops(module, "pdl.operation"):
+            name = _text(operation, "opName")
+            if name is not None and not module.context.is_registered_operation(name):
+                raise OptionError(
+                    f"pass {self.name}: no op named {name!r}",
+                    hint=near_ops(name),
+                    span=self._span(operation.location),
+                )
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir import ir
@@ -170,7 +184,7 @@ class _Calls:
         if self.error is not None:
             return
         try:
-            made = replacement(root.operation, returned, self._pass)
+            made = replacement(root.operation, returned, self._pass.name, function)
         except PassError as error:
             self.error = error
             return
@@ -255,6 +269,6 @@ def pdl_pass(
 
     Raises:
         ParseError, VerificationError: the text is not valid; with its place.
-        OptionError: a function that the patterns call is missing.
+        OptionError: a function that the patterns call is missing, or no dialect has an op that they name.
     """
     return PdlPass(name, text, functions or {}, phase, filename)

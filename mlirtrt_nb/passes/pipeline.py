@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, is_dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ class Entry:
         return f"{'' if self.enabled else '-'}{self.name}{_options_text(self.pass_)}"
 
 
-@dataclass
+@dataclass(init=False)
 class Pipeline:
     """Passes in the order in which they run.
 
@@ -45,9 +45,23 @@ class Pipeline:
     `Pipeline.default().disable("fold-batch-norm").set("plan-clustering", min_cluster_size=3)`.
     `str(pipeline)` and `Pipeline.parse` round-trip: entries joined by commas, options in braces, a minus
     before a disabled entry.
+
+    Args:
+        entries: entries, or passes, or what `parse` reads of one.
+
+    Raises:
+        OptionError: something that is no pass.
     """
 
     entries: list[Entry] = field(default_factory=list)
+
+    def __init__(self, entries: Iterable[Entry | Pass | str] = ()) -> None:
+        if isinstance(entries, str | Pass):
+            raise OptionError(
+                f"the entries of a pipeline are a list, not one {type(entries).__name__}",
+                hint="Pipeline.parse reads text" if isinstance(entries, str) else "write Pipeline([it])",
+            )
+        self.entries = [_entry(given) for given in entries]
 
     @staticmethod
     def default(target: str | tuple[str, ...] = "cpu", precision: Precision | str = "fp32") -> Pipeline:
@@ -120,8 +134,7 @@ class Pipeline:
 
     def insert(self, pass_: Pass | str, *, after: str | None = None, before: str | None = None) -> Pipeline:
         """Put a pass (or one by name, with options in braces) after or before an entry, else at the end."""
-        entry = _parse_entry(pass_) if isinstance(pass_, str) else Entry(pass_)
-        self.entries.insert(self._position(after, before), entry)
+        self.entries.insert(self._position(after, before), _entry(pass_))
         return self
 
     def move(self, name: str, *, after: str | None = None, before: str | None = None) -> Pipeline:
@@ -180,6 +193,17 @@ class Pipeline:
         return run_pipeline(self, program, context or PassContext(), keep_snapshots, reuse, limits)
 
 
+def _entry(given: Entry | Pass | str) -> Entry:
+    if isinstance(given, Entry):
+        return given
+    if isinstance(given, str):
+        return _parse_entry(given)
+    if not isinstance(given, Pass):
+        hint = "make a pass of it with @mt.rewrite or @mt.module_pass" if callable(given) else None
+        raise OptionError(f"a pipeline is made of passes, not of {type(given).__name__}", hint=hint)
+    return Entry(given)
+
+
 def make_pass(name: str, options: dict[str, Any] | None = None) -> Pass:
     """A pass by name: one of the package's, else of the user's, else one registered in MLIR.
 
@@ -192,11 +216,7 @@ def make_pass(name: str, options: dict[str, Any] | None = None) -> Pass:
     if own is not None:
         return _with_options(own, options or {})
     made = MlirPass(name, {key.replace("_", "-"): value for key, value in (options or {}).items()})
-    try:
-        made.check()
-    except OptionError as error:
-        error.hint = _nearest(name, [*available(), *(own.name for own in user_passes())])
-        raise
+    made.check([*available(), *(own.name for own in user_passes())])
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, PassError, SourceSpan, span_of_line
@@ -19,6 +19,7 @@ __all__ = ["ModulePass", "RewritePass", "failure_in", "module_pass", "replacemen
 
 # What a rewrite returns: nothing (leave the op), or the values that take its results' place.
 Rewriter = Callable[[Any], Any]
+_MAY_RETURN = "return None to leave the op, or what replaces its results: a value, an op, or several values"
 
 
 class _UserPass(Pass):
@@ -105,7 +106,7 @@ class RewritePass(_UserPass):
             returned = self._call(Op.of(operation))
         if returned is None:
             return
-        values = replacement(operation, returned, self)
+        values = replacement(operation, returned, self.name, self.function)
         for old, new in zip(operation.results, values, strict=True):
             old.replace_all_uses_with(new)
         report(operation)
@@ -113,16 +114,21 @@ class RewritePass(_UserPass):
         self.fired += 1
 
 
-def replacement(operation: ir.Operation, returned: Any, pass_: Pass) -> list[ir.Value]:
-    """The values that take the place of an op's results, from what the user's function returned: an op, a
-    value, a sequence of values, or None for none. `pass_` has a name and a source.
+def replacement(
+    operation: ir.Operation, returned: Any, name: str, function: Callable[..., Any]
+) -> list[ir.Value]:
+    """The values that take the place of an op's results, from what the user's `function` of the pass `name`
+    returned: an op, a value, a sequence of values, or None for none.
 
-    Raises PassError if they cannot.
+    Raises PassError, at the function, if they cannot.
     """
     from torch_mlir import ir
 
-    def failure(what: str, hint: str | None = None) -> PassError:
-        return PassError(f"pass {pass_.name} {what}", where=getattr(pass_, "source", None), hint=hint)
+    code = getattr(function, "__code__", None)
+    span = span_of_line(code.co_filename, code.co_firstlineno) if code is not None else None
+
+    def failure(what: str, hint: str | None = _MAY_RETURN) -> PassError:
+        return PassError(f"pass {name} {what}", span=span, hint=hint)
 
     if isinstance(returned, ir.Value):
         values = [returned]
@@ -134,14 +140,15 @@ def replacement(operation: ir.Operation, returned: Any, pass_: Pass) -> list[ir.
         values = [] if returned is None else [returned]
     for value in values:
         if not isinstance(value, ir.Value):
-            raise failure(f"returned a {type(value).__name__} for {operation.name}", "return a value or an op")
+            kind = type(value).__name__
+            raise failure(f"returned {'an' if kind[0] in 'aeiouAEIO' else 'a'} {kind} for {operation.name}")
     if len(values) != len(operation.results):
         raise failure(
             f"returned {len(values)} values for {operation.name}, which has {len(operation.results)} results"
         )
     for old, new in zip(operation.results, values, strict=True):
         if old.type != new.type:
-            raise failure(f"replaces a value of type {old.type} by one of type {new.type}")
+            raise failure(f"replaces a value of type {old.type} by one of type {new.type}", None)
         if any(new == result for result in operation.results):
             raise failure(f"replaces a result of {operation.name} by itself", "return None to leave the op")
     return values
@@ -172,37 +179,35 @@ def rewrite(
     sequence of values. Put the pass into a pipeline: `pipeline.insert(drop_clips, after="onnx-to-tensorrt")`.
 
     Args:
-        op_name: full name of the ops ("tensorrt.softmax", "onnx.relu").
+        op_name: full name of the ops ("tensorrt.softmax", "onnx.Relu" or "onnx.relu").
         name: the pass's name; the function's with `-` for `_` if left out.
         phase: one of `PHASES`.
 
     Raises:
         OptionError: no dialect of the package has such an op; a name as for `module_pass`.
     """
-    _check_op(op_name)
+    mlir_name = _op_name(op_name)
 
     def decorate(function: Rewriter) -> RewritePass:
         own = getattr(function, "__name__", "rewrite").replace("_", "-")
-        return RewritePass(function, op_name, own if name is None else name, phase)
+        return RewritePass(function, mlir_name, own if name is None else name, phase)
 
     return decorate
 
 
-def _check_op(op_name: str) -> None:
-    from difflib import get_close_matches
-
-    from ..ir.context import definition, definitions
+def _op_name(op_name: str) -> str:
+    """MLIR's name of an op. Raises OptionError if no dialect of the package has it."""
+    from ..ir.context import op_named
+    from ..ir.hints import near_ops
 
     if not isinstance(op_name, str):
         raise OptionError(
             f"the op's name is a {type(op_name).__name__}", hint='write @mt.rewrite("dialect.op")'
         )
-    if definition(op_name) is None:
-        known: Sequence[str] = [op for dialect in definitions().values() for op in dialect.ops]
-        close = get_close_matches(op_name, known, 3)
-        raise OptionError(
-            f"no op named {op_name!r}", hint=f"did you mean {', '.join(close)}?" if close else None
-        )
+    found = op_named(op_name)
+    if found is None:
+        raise OptionError(f"no op named {op_name!r}", hint=near_ops(op_name))
+    return found.name
 
 
 def module_pass(name: str, *, phase: str = "tensorrt") -> Callable[[Callable[[Program], None]], ModulePass]:

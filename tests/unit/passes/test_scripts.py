@@ -120,6 +120,18 @@ def test_patterns_without_an_end() -> None:
         ("pdl.pattern : benefit(1) {\n  %t = pdl.typ\n}", ParseError, "unknown op pdl.typ", 2),
         ("func.func @f() { return }", PassError, "has no pdl.pattern", None),
         (CALLS, OptionError, "calls 'wanted', which was not given", 6),
+        (
+            RELU_OF_RELU.replace('"tensorrt.activation"(%y', '"onnx.Relu"(%y'),
+            OptionError,
+            r"pass bad: no op named 'onnx.Relu'\n(.*\n)*  hint: did you mean onnx.relu",
+            9,
+        ),
+        (
+            CALLS.replace("activation", "activaton"),
+            OptionError,
+            r"no op named 'tensorrt.activaton'\n(.*\n)*  hint: did you mean tensorrt.activation",
+            5,
+        ),
     ],
 )
 def test_mistakes_in_pdl(text, error, message, line) -> None:
@@ -180,7 +192,7 @@ def test_the_users_passes_have_names() -> None:
     ("returned", "message"),
     [
         (lambda op, x: None, "returned 0 values"),
-        (lambda op, x: 3, "returned a int"),
+        (lambda op, x: 3, "returned an int for"),
         (lambda op, x: [x, x], "returned 2 values"),
         (lambda op, x: op.results[0], "by itself"),
         (lambda op, x: exit(2), "called exit"),

@@ -7,6 +7,7 @@ import pytest
 import mlirtrt_nb as mt
 from mlirtrt_nb.errors import OptionError, PassError
 from mlirtrt_nb.ir.builder import create
+from mlirtrt_nb.passes.mlir_pass import USUAL
 
 TEXT = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -99,10 +100,10 @@ def test_an_unknown_op_suggests_near_names():
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (lambda op: op, "returned a Op"),
+        (lambda op: op, "returned an Op for"),
         (lambda op: op.operation, "by itself"),
         (lambda op: op.operation.results[0], "by itself"),
-        (lambda op: 3, "returned a int"),
+        (lambda op: 3, "returned an int for"),
         (lambda op: "abc", "returned a str"),
         (lambda op: [], "returned 0 values"),
         (lambda op: [op.operand("input")] * 2, "returned 2 values"),
@@ -110,8 +111,53 @@ def test_an_unknown_op_suggests_near_names():
 )
 def test_what_cannot_replace_an_op(returned, message) -> None:
     """Each is an error that says so; an op that would replace itself is not gone through without an end."""
-    with pytest.raises(PassError, match=f"pass wrong .*{message}"):
+    with pytest.raises(PassError, match=f"pass wrong .*{message}") as caught:
         run(mt.rewrite("tensorrt.activation", name="wrong")(returned))
+    assert caught.value.span.text.strip().startswith("(lambda op:")
+    assert "return None to leave the op" in caught.value.hint
+
+
+def test_a_rewrite_takes_the_name_that_is_shown() -> None:
+    """ONNX's own spelling means the op that MLIR writes in lower case; another spelling suggests that."""
+    assert mt.rewrite("onnx.Relu")(lambda op: None).op_name == "onnx.relu"
+    assert mt.rewrite("onnx.relu")(lambda op: None).op_name == "onnx.relu"
+    with pytest.raises(OptionError, match=r"no op named 'onnx.RELU'\n  hint: did you mean onnx.relu"):
+        mt.rewrite("onnx.RELU")
+
+
+def test_a_pipeline_is_made_of_passes() -> None:
+    """Passes and their text become entries; what is none is refused at once."""
+    leave = mt.rewrite("tensorrt.activation", name="leave")(lambda op: None)
+    pipeline = mt.Pipeline([leave, "-canonicalize{max-iterations=3}", mt.Pipeline.parse("cse").entries[0]])
+    assert str(pipeline) == "leave,-canonicalize{max-iterations=3},cse"
+    assert [step.name for step in pipeline.run(mt.from_mlir(TEXT)).steps] == ["leave", "cse"]
+    with pytest.raises(OptionError, match=r"not of function\n  hint: make a pass of it with @mt.rewrite"):
+        mt.Pipeline([lambda op: None])
+    with pytest.raises(OptionError, match="made of passes, not of int"):
+        mt.Pipeline().insert(3)
+    with pytest.raises(OptionError, match=r"are a list, not one RewritePass\n  hint: write Pipeline\(\[it\]\)"):
+        mt.Pipeline(leave)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("canonicalise", "did you mean canonicalize, "),
+        ("csee", r"did you mean cse\?"),
+        ("fold-batchnorm", "did you mean fold-batch-norm"),
+        ("zzzz", r"mt.passes\(\) lists the passes"),
+        ("canonicalize{nope=1}", r"mt.passes\(\) lists the passes"),
+    ],
+)
+def test_an_unknown_pass_suggests_near_names(name, hint) -> None:
+    """The package's passes and MLIR's are one list, nearest first."""
+    with pytest.raises(OptionError, match=f"hint: {hint}"):
+        mt.Pipeline.parse(name)
+
+
+def test_the_usual_passes_of_mlir_exist() -> None:
+    """Every name that is suggested can be run."""
+    assert [entry.name for entry in mt.Pipeline(USUAL)] == list(USUAL)
 
 
 def test_invalid_ir_is_said_to_be_why() -> None:
