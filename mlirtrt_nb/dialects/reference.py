@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from html import escape
 from importlib import import_module
 from pathlib import Path
 
 from ..errors import OptionError
-from ..ir.context import definitions
+from ..ir.context import definitions, op_named
+from ..ir.hints import near_ops
 from ..ir.opdef import Attr, DialectDef, OpDef, Operand, ResultDef
 
 __all__ = ["PAGES", "OpHelp", "help_op", "help_text", "markdown", "write"]
@@ -52,15 +52,15 @@ def help_op(name: str) -> OpHelp:
     `name` is "tensorrt.slice", or "slice" where only one dialect has it.
     Raises OptionError for an unknown name, with the names that are nearest.
     """
+    found = op_named(name)
+    if found is not None:
+        return OpHelp(found)
     shown = {_name(op): op for dialect in definitions().values() for op in dialect.ops.values()}
-    if name in shown:
-        return OpHelp(shown[name])
     short = [op for full, op in shown.items() if full.partition(".")[2] == name]
     if len(short) == 1:
         return OpHelp(short[0])
-    near = [_name(op) for op in short] or get_close_matches(name, shown, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"the dialects are {', '.join(definitions())}"
-    raise OptionError(f"there is no op {name!r}", hint=hint)
+    near = f"did you mean {' or '.join(map(_name, short))}?" if short else near_ops(name)
+    raise OptionError(f"there is no op {name!r}", hint=near or f"the dialects are {', '.join(definitions())}")
 
 
 def help_text(name: str) -> str:
@@ -141,7 +141,7 @@ def _syntax(op: OpDef) -> str:
 def _facts(op: OpDef) -> list[tuple[str, str]]:
     facts = [("TensorRT layer", op.layer)] if op.layer else []
     if op.results:
-        facts.append(("Result types", "inferred" if op.infer else "to be written"))
+        facts.append(("Result types", "inferred" if op.infer else "to be written in the text, after the colon"))
     if op.name.startswith("tensorrt.") and "pure" not in op.traits and op.results:
         facts.append(("Effects", "kept even where nothing reads its result"))
     return facts
@@ -170,7 +170,7 @@ def _result_types(op: OpDef, result: ResultDef) -> str:
 
 
 def _operand_row(operand: Operand) -> tuple[str, ...]:
-    note = "Optional. " if operand.optional else ""
+    note = "Optional. " if operand.optional and not operand.doc.startswith("Optional") else ""
     return (operand.name + ("..." if operand.variadic else ""), _types(operand.types), f"{note}{operand.doc}")
 
 
@@ -186,7 +186,15 @@ def _attribute_row(op: OpDef, attr: Attr) -> tuple[str, ...]:
     return (attr.name, kind, f"{note}{attr.doc}")
 
 
+def _with_schema(op: OpDef) -> OpDef:
+    """An op of ONNX's own with what the newest version of its schema says; others as they are."""
+    from .onnx.documentation import documented
+
+    return documented(op) if op.dialect == "onnx" else op
+
+
 def _text_lines(op: OpDef) -> Iterator[str]:
+    op = _with_schema(op)
     yield from (_name(op), "", f"  {op.summary}", "", "Syntax", f"  {_syntax(op)}", "")
     for table in _tables(op):
         yield table.title
@@ -202,6 +210,7 @@ def _text_lines(op: OpDef) -> Iterator[str]:
 
 
 def _markdown_lines(op: OpDef, level: int) -> Iterator[str]:
+    op = _with_schema(op)
     yield from (f"{'#' * level} {_name(op)}", "", op.summary, "", "```", _syntax(op), "```", "")
     for table in _tables(op):
         yield from _markdown_table(table)
@@ -225,6 +234,7 @@ _LEFT = 'style="text-align:left"'
 
 def _html_parts(op: OpDef) -> Iterator[str]:
     """Plain elements without colours, so that it follows the notebook's theme."""
+    op = _with_schema(op)
     yield f"<h3><code>{escape(_name(op))}</code></h3><p>{escape(op.summary)}</p>"
     yield f"<pre>{escape(_syntax(op))}</pre>"
     for table in _tables(op):

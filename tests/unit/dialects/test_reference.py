@@ -88,3 +88,20 @@ def test_unknown_name_suggests(name, hint):
     with pytest.raises(OptionError) as caught:
         mt.help_op(name)
     assert hint in (caught.value.hint or "")
+
+
+def test_help_of_an_onnx_op_has_what_its_schema_says():
+    """A sentence, the operands' types and meaning, and which are optional, of the newest version."""
+    text = " ".join(repr(mt.help_op("onnx.Conv")).split())
+    assert "The convolution operator consumes an input tensor and a filter, and computes the output." in text
+    assert "B bf16, f16, f32, f64 Optional 1D bias to be added to the convolution" in text
+    assert repr(mt.help_op("onnx.softmax")) == repr(mt.help_op("onnx.Softmax"))
+    assert "X bf16, f16, f32, f64 Input data tensor from previous layer" in text
+
+
+def test_a_misspelt_op_without_its_dialect_suggests_near_names():
+    """The dialects that have an op like it are named."""
+    with pytest.raises(OptionError, match=r"did you mean tensorrt.softmax or onnx.softmax"):
+        mt.help_op("softmx")
+    with pytest.raises(OptionError, match=r"did you mean tensorrt.softmax or"):
+        mt.help_op("tensorrt.softmx")
