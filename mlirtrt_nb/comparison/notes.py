@@ -54,7 +54,8 @@ def _wrong(facts: Facts) -> Iterator[str]:
         return
     if curve.overflow is not None:
         bad = curve.overflow
-        yield f"overflow: {bad.op} '{bad.source}' reaches {bad.largest:.3g}, which {bad.element} does not hold"
+        held = bad.gives or bad.element
+        yield f"overflow: {bad.op} '{bad.source}' reaches {bad.largest:.3g}, which {held} does not hold"
     elif curve.first_bad is not None:
         bad = curve.first_bad
         yield f"wrong from {bad.op} '{bad.source}' on ({bad.reached.snr_db:.0f} dB)"

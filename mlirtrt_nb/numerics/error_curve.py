@@ -16,8 +16,9 @@ from ..program import Program
 from ..targets import default_targets, parse_targets
 from .alignment import Pair, pairs
 from .conversion import at_precision, converted, placement, resolved
-from .interpreter import Interpreter
+from .interpreter import Interpreter, Step
 from .metrics import Errors
+from .op_types import compute_type
 from .output_errors import OutputErrors, compared
 from .samples import Samples, samples_of, shapes_for
 
@@ -37,7 +38,7 @@ class OpErrors:
 
     `reached` is the error of its result with everything before it in low precision too; `own` the error that
     it makes itself, on inputs that are exact but for rounding to its own types. `largest` is the largest
-    magnitude of the exact result.
+    magnitude of the exact result. `element` is the type that the op computes in, `gives` that of its result.
     """
 
     op: str
@@ -46,6 +47,7 @@ class OpErrors:
     reached: Errors = field(default_factory=Errors)
     own: Errors = field(default_factory=Errors)
     largest: float = 0.0
+    gives: str = ""
 
     def __str__(self) -> str:
         """ "tensorrt.convolution 'conv1': 12.3 dB, of its own 40.1 dB"."""
@@ -225,10 +227,15 @@ def _tell(progress: Progress | None, done: int, total: int) -> None:
         raise Cancelled("the error curve was stopped")
 
 
+def _entry_of(step: Step) -> OpErrors:
+    computes = compute_type(step.operation) or step.element
+    return OpErrors(step.op, step.source, computes, gives=step.element)
+
+
 def _add(found: dict[int, OpErrors], pair: Pair, *, own: bool) -> None:
     step = pair.variant.step
     for reference, other in pair.arrays():
-        entry = found.setdefault(step.index, OpErrors(step.op, step.source, step.element))
+        entry = found.setdefault(step.index, _entry_of(step))
         (entry.own if own else entry.reached).add(reference, other)
         finite = np.abs(reference[np.isfinite(reference)])
         entry.largest = max(entry.largest, float(finite.max()) if finite.size else 0.0)

@@ -19,6 +19,7 @@ from .alignment import Pair, pairs
 from .conversion import at_precision, converted, placement, resolved
 from .interpreter import Interpreter
 from .metrics import Errors
+from .op_types import compute_type
 from .output_errors import OutputErrors, compared
 from .samples import Samples, samples_of, shapes_for
 
@@ -32,8 +33,8 @@ Progress = Callable[[str, int, int], bool]
 
 @dataclass
 class OpSensitivity:
-    """One op: `own` is the error that it makes itself, `output` what that error alone does at the outputs: the
-    worst of the floating-point ones."""
+    """One op, which computes in `element`: `own` is the error that it makes itself, `output` what that error
+    alone does at the outputs: the worst of the floating-point ones."""
 
     op: str
     source: str
@@ -186,7 +187,8 @@ def _add(found: dict[int, OpSensitivity], pair: Pair, outputs: dict[str, Any]) -
     if (not own.squares and not own.broken) or reference_side.walk.position != reference_side.step.index:
         return
     step = pair.variant.step
-    entry = found.setdefault(step.index, OpSensitivity(step.op, step.source, step.element, step.pattern))
+    computes = compute_type(step.operation) or step.element
+    entry = found.setdefault(step.index, OpSensitivity(step.op, step.source, computes, step.pattern))
     entry.own = entry.own.merged(own)
     exact_results = reference_side.executed.results
     replaced = [

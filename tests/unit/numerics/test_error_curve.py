@@ -88,3 +88,12 @@ def test_all_that_measure_agree_on_the_targets(target: Any) -> None:
     assert curve.place in str(curve) and curve.place in str(table.curve("int8"))
     costs = mt.sensitivity(classifier(), "int8", samples[:1], target=target)
     assert costs.place == curve.place and costs.place in str(costs)
+
+
+def test_the_type_is_what_an_op_computes_in() -> None:
+    """A convolution whose operands are dequantized computes in i8, though it gives f32; the first stays."""
+    samples = inputs((1, 3, 12, 12))
+    types = mt.error_curve(classifier(), "int8", samples, target="cpu").df.set_index("source")["type"]
+    assert (types["conv1"], types["conv2"]) == ("f32", "i8")
+    costs = mt.sensitivity(classifier(), "int8", samples, target="cpu").df.set_index("source")["type"]
+    assert costs["conv2"] == "i8"
