@@ -57,6 +57,7 @@ def samples_of(program: Program, inputs: Any = None, shapes: Any = None) -> Samp
     samples that are empty.
     """
     specs = program.inputs
+    _check_names(specs, inputs)
     profiles = parse_profiles(specs, _shapes_from(specs, inputs) if shapes is None else shapes)
     signatures = [_signature(spec, profiles) for spec in specs]
     if inputs is None:
@@ -148,6 +149,15 @@ def _checked(checker: InputChecker, sample: Any) -> list[Any]:
 
 def _named(specs: Sequence[TensorSpec], arrays: Sequence[np.ndarray]) -> Sample:
     return {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
+
+
+def _check_names(specs: Sequence[TensorSpec], inputs: Any) -> None:
+    """Refuse names that are none before shapes are asked for, which the named arrays may have."""
+    checker = InputChecker([_signature(spec, ()) for spec in specs], "cpu")
+    listed = [inputs] if isinstance(inputs, Mapping) else inputs if isinstance(inputs, list | tuple) else []
+    for sample in listed:
+        if isinstance(sample, Mapping):
+            checker.check_names(sample)
 
 
 def _check_filled(samples: Sequence[Sample]) -> None:

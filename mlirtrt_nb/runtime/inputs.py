@@ -48,6 +48,11 @@ class InputChecker:
 
     def named(self, values: Mapping[str, Any]) -> list[Any]:
         """Check values by name."""
+        self.check_names(values)
+        return self.positional([values[name] for name in self._names])
+
+    def check_names(self, values: Mapping[str, Any]) -> None:
+        """Check that there is a value for each input, and no other. Raises InputError."""
         if not isinstance(values, Mapping):
             raise InputError(
                 f"inputs are a mapping from name to array, not a {type(values).__name__}", hint=self._hint()
@@ -60,7 +65,6 @@ class InputChecker:
         missing = [name for name in self._names if name not in values]
         if missing:
             raise InputError(f"missing input {', '.join(map(repr, missing))}", hint=self._hint())
-        return self.positional([values[name] for name in self._names])
 
     def mixed(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """Check a call's arguments: first some by position, then the others by name."""

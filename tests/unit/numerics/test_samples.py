@@ -50,6 +50,17 @@ def test_two_inputs_and_a_dynamic_one() -> None:
     assert samples_of(program, [{"a": a, "b": b}, {"a": a, "b": b[:3]}]).values[1]["b"].shape == (3,)
 
 
+def test_a_wrong_name_beside_a_dynamic_input() -> None:
+    """The error names the inputs there are; it does not ask for the shapes of an input that was not given."""
+    program = mt.from_mlir(TWO)
+    given = {"a": np.zeros(2, np.float32), "bb": np.zeros(5, np.float32)}
+    for measure in (mt.ranges, lambda p, i: mt.compare(p, ("fp32",), i, target="cpu")):
+        for inputs in (given, [given]):
+            with pytest.raises(InputError, match="there is no input 'bb'") as raised:
+                measure(program, inputs)
+            assert raised.value.hint is not None and raised.value.hint.startswith("did you mean 'b'? inputs: a")
+
+
 def test_samples_without_a_number() -> None:
     """One input may be empty; where all are, nothing can be said, least of all that results are exact."""
     program = mt.from_mlir(TWO)
