@@ -19,6 +19,8 @@ from nbconvert import HTMLExporter
 
 __all__ = ["FOLDER", "execute", "to_html"]
 
+# What nbconvert has every page load from a network, for formulas and widgets, which these have none of.
+_SCRIPTS = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -41,11 +43,11 @@ def execute(path: Path, *, timeout: int = 300) -> nbformat.NotebookNode:
 
 
 def to_html(notebook: nbformat.NotebookNode, path: Path, *, theme: str = "light") -> None:
-    """Write an executed notebook as one HTML page."""
-    exporter = HTMLExporter(theme=theme, embed_images=True)
+    """Write an executed notebook as one HTML page that loads nothing from elsewhere, "light" or "dark"."""
+    exporter = HTMLExporter(theme=theme, embed_images=True, **dict.fromkeys(_SCRIPTS, ""))
     body, _ = exporter.from_notebook_node(notebook)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(body, encoding="utf-8")
+    path.write_text(body.replace('<script src=""></script>', ""), encoding="utf-8")
 
 
 def _terminal_text(notebook: nbformat.NotebookNode) -> list[str]:
@@ -62,6 +64,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run a notebook and write it as HTML.")
     parser.add_argument("name", choices=sorted(path.stem for path in FOLDER.glob("*.ipynb")), metavar="NAME")
     parser.add_argument("--output", type=Path, default=FOLDER.parent / "build", help="folder of the page")
+    parser.add_argument(
+        "--theme", default="light", choices=("light", "dark"), help="of the page; light by default"
+    )
     arguments = parser.parse_args()
     started = time.perf_counter()
     try:
@@ -70,7 +75,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     page = arguments.output / f"{arguments.name}.html"
-    to_html(notebook, page)
+    to_html(notebook, page, theme=arguments.theme)
     print("\n\n".join(_terminal_text(notebook)))
     print(f"\n{arguments.name} ran in {time.perf_counter() - started:.0f} s; the page is {page}")
     return 0

@@ -57,7 +57,9 @@ def measure(
                 failed[name] = error.what
     for session in sessions.values():
         session.close()
-    return {name: _joined(reports) for name, reports in turns.items() if reports and name not in failed}, failed
+    return {
+        name: _joined(reports, duration_ms) for name, reports in turns.items() if reports and name not in failed
+    }, failed
 
 
 def _turn(session: Any, inputs: Mapping[str, np.ndarray], duration_ms: float) -> LatencyReport:
@@ -65,11 +67,11 @@ def _turn(session: Any, inputs: Mapping[str, np.ndarray], duration_ms: float) ->
     return benchmark(session, inputs, warmup_ms=min(100.0, share / 2), duration_ms=share, iterations=3)
 
 
-def _joined(reports: list[LatencyReport]) -> LatencyReport:
+def _joined(reports: list[LatencyReport], duration_ms: float) -> LatencyReport:
     """The queries of all turns as one report."""
     names = reports[0].samples
     samples = {name: np.concatenate([report.samples[name] for report in reports]) for name in names}
-    conditions = {**reports[0].conditions, "turns": len(reports)}
+    conditions = {**reports[0].conditions, "duration_ms": duration_ms, "turns": len(reports)}
     return LatencyReport(samples, sum(report.walltime for report in reports), conditions)
 
 

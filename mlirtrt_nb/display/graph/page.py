@@ -25,8 +25,9 @@ _WORDS = {
 }
 
 
-def graph_html(graph: Graph, *, title: str, level: str, marked: Sequence[Node]) -> str:
-    """The output. `level` is what was collapsed (see `view.LEVELS`)."""
+def graph_html(graph: Graph, *, title: str, level: str, marked: Sequence[Node], whole: bool = False) -> str:
+    """The output. `level` is what was collapsed (see `view.LEVELS`); `whole` gives the picture its full
+    height, for a page of its own."""
     nodes = list(graph.walk())
     # From what is drawn, so that the same graph gives the same page.
     prefix = f"g{zlib.crc32(repr([title, [node.title for node in nodes]]).encode()):08x}-"
@@ -37,7 +38,7 @@ def graph_html(graph: Graph, *, title: str, level: str, marked: Sequence[Node]) 
     body = [
         f"<style>{STYLE}</style><h3>Graph of {escape(title)}</h3>",
         f"<p>{escape('; '.join(filter(None, about)))}</p>",
-        _scroll(picture, f"graph of {title}", tall=True),
+        _scroll(picture, f"graph of {title}", height="none" if whole else "640px"),
         *_folded(nodes, prefix),
         _table(nodes, prefix),
     ]
@@ -52,8 +53,8 @@ def description(title: str, graph: Graph) -> str:
     return f"graph of {title}: {'; '.join([plural(drawn, 'node'), *told])}"
 
 
-def _scroll(body: str, label: str, *, tall: bool = False) -> str:
-    style = ' style="max-height:640px"' if tall else ""
+def _scroll(body: str, label: str, *, height: str = "") -> str:
+    style = f' style="max-height:{height}"' if height else ""
     return (
         f'<div class="mt-scroll" tabindex="0" role="region" aria-label="{escape(label, quote=True)}"{style}>'
         f"{body}</div>"

@@ -11,9 +11,9 @@ from .model import Edge, Graph, Node
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-__all__ = ["GraphReader"]
+__all__ = ["CALLS", "GraphReader"]
 
-_CALLS = ("tensorrt.call_alloc", "func.call")
+CALLS = ("tensorrt.call_alloc", "func.call")
 _ENDS = ("func.return", "plan.yield", "onnx.yield", "tensorrt.yield", "scf.yield", "stablehlo.return")
 # Attributes that say which of several things an op does.
 _KINDS = (
@@ -101,7 +101,7 @@ class GraphReader:
         inner = self._inner(operation, graph, places)
         if inner:
             node.ops = sum(child.ops for part in inner for child in part.nodes if child.kind == "op")
-            is_cluster = operation.name in _CALLS or operation.name == "plan.cluster"
+            is_cluster = operation.name in CALLS or operation.name == "plan.cluster"
             if is_cluster:
                 node.warning = next(
                     (child.warning for part in inner for child in part.nodes if child.warning), ""
@@ -118,7 +118,7 @@ class GraphReader:
         from ...passes.clustering.values import captured_values
         from ...passes.plan.steps import symbol_path
 
-        if operation.name in _CALLS:
+        if operation.name in CALLS:
             path = symbol_path(operation.attributes["callee"])
             function = self._functions.get(path)
             bodyless = function is None or not function.regions[0].blocks

@@ -14,7 +14,7 @@ from .condense import first_nodes, join_chains, neighbourhood
 from .dot import dot_text
 from .model import Graph, Node
 from .page import description, graph_html
-from .read import GraphReader
+from .read import CALLS, GraphReader
 from .svg import drawing, standalone
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class GraphView:
             ".svg": self.svg,
             ".dot": self.dot,
             ".gv": self.dot,
-            ".html": lambda: page(self._repr_html_(), title=self.title),
+            ".html": lambda: page(self._html(whole=True), title=self.title),
         }
         if target.suffix not in makers:
             raise OptionError(f"{target} is no kind of picture", hint=f"end its name in {', '.join(makers)}")
@@ -157,7 +157,10 @@ class GraphView:
         return _as_text(self)
 
     def _repr_html_(self) -> str:
-        return graph_html(self.graph, title=self.title, level=self.level, marked=self._marked)
+        return self._html()
+
+    def _html(self, *, whole: bool = False) -> str:
+        return graph_html(self.graph, title=self.title, level=self.level, marked=self._marked, whole=whole)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self) if cycle else str(self))
@@ -221,10 +224,10 @@ def _lines(graph: Graph, indent: str) -> list[str]:
     reads: dict[int, list[str]] = {}
     for edge in graph.edges:
         node = graph.nodes[edge.start]
-        reads.setdefault(edge.end, []).append(node.source or node.label)
+        reads.setdefault(edge.end, []).append(_name(node))
     lines = []
     for number, node in enumerate(graph.nodes):
-        name = f"{node.source}: " if node.source and node.kind == "op" else ""
+        name = f"{node.source}: " if node.kind == "op" and _name(node) not in ("", node.label) else ""
         kind = f"{node.kind} " if node.kind in ("input", "output") else ""
         origin = f"  ← {', '.join(dict.fromkeys(reads[number]))}" if number in reads else ""
         detail = f"  {node.detail}" if node.detail else ""
@@ -234,3 +237,8 @@ def _lines(graph: Graph, indent: str) -> list[str]:
             lines += [f"{indent}  {part.name}:"] if part.name else []
             lines += _lines(part, indent + "    ")
     return lines
+
+
+def _name(node: Node) -> str:
+    """The name of a node in the text: a call goes by what it calls, which holds more than its first source."""
+    return node.label if node.op in CALLS else node.source or node.label

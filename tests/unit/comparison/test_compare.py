@@ -53,6 +53,7 @@ def test_latency_is_measured_in_turns(found: mt.Comparison) -> None:
     """Every row was measured three times over, under the same conditions, and p99 is not below the median."""
     assert set(found.reports) == {"fp32", "fp16", "int8"}
     assert {report.conditions["turns"] for report in found.reports.values()} == {3}
+    assert {report.conditions["duration_ms"] for report in found.reports.values()} == {QUICK["duration_ms"]}
     assert found.warnings == ()
     assert (found.df["latency_p99_ms"] >= found.df["latency_ms"]).all()
     assert found.df["throughput_qps"].gt(0).all()

@@ -163,7 +163,12 @@ def test_files(tmp_path: Path) -> None:
     view = load(RESIDUAL).graph()
     assert view.save(tmp_path / "a.svg").read_text(encoding="utf-8") == view.svg()
     assert view.save(tmp_path / "a.dot").read_text(encoding="utf-8").startswith('digraph "small, @main"')
-    assert "<html" in view.save(tmp_path / "a.html").read_text(encoding="utf-8")
+    page = view.save(tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "<html" in page
+    assert (
+        'style="max-height:none"' in page and "640px" not in page
+    )  # a page of its own needs no inner scrolling
+    assert 'style="max-height:640px"' in view._repr_html_()
     with pytest.raises(mt.OptionError, match="no kind of picture"):
         view.save(tmp_path / "a.png")
 
