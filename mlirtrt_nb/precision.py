@@ -35,6 +35,8 @@ _LACKING = {
     "sm86": ("fp8",),
 }
 
+_MOST_KEPT = 20  # that a text spells out
+
 # Characters of a pattern that mean nothing in a pipeline's text.
 _PLAIN = "".join(c for c in map(chr, range(33, 127)) if c not in "%;,{}")
 
@@ -111,6 +113,7 @@ class Precision:
             for int8, "minmax" for fp8, which has room for the largest values.
         block: for int4, how many weights share a scale.
         io: whether the program's own inputs and outputs take the type too; else they keep theirs.
+        reached: what `mt.bisect` measured with it, in words; says nothing of another one made from it.
 
     Raises PrecisionError for a value that none of these can have.
     """
@@ -123,6 +126,7 @@ class Precision:
     method: str | None = None
     block: int = 128
     io: bool = False
+    reached: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_name("precision", self.base, PRECISIONS)
@@ -155,9 +159,19 @@ class Precision:
                 parts.append(f"{name}={value!r}")
         return f"Precision({', '.join(parts)})"
 
-    def __str__(self) -> str:
+    @property
+    def label(self) -> str:
+        """A short name, for rows and titles: "int8 + fp16, 2 kept"."""
         exceptions = f", {len(self.keep)} kept" if self.keep else ""
         return f"{self.base}{f' + {self.rest}' if self.rest else ''}{exceptions}"
+
+    def __str__(self) -> str:
+        """The label; of what `mt.bisect` found also what is kept, and what it reached."""
+        if not self.reached:
+            return self.label
+        kept = ", ".join(map(str, self.keep[:_MOST_KEPT]))
+        more = f" and {len(self.keep) - _MOST_KEPT} more" if len(self.keep) > _MOST_KEPT else ""
+        return f"{self.label}{f': {kept}{more}' if kept else ''}; {self.reached}"
 
     @staticmethod
     def of(given: Precision | str) -> Precision:
@@ -168,7 +182,8 @@ class Precision:
 
     def with_keep(self, *patterns: Any, type: str = "fp32") -> Precision:
         """This precision with further exceptions."""
-        return replace(self, keep=(*self.keep, *(Keep(pattern, type) for pattern in patterns)))
+        added = (Keep(pattern, type) for pattern in patterns)
+        return replace(self, keep=(*self.keep, *added), reached="")
 
     @property
     def element(self) -> str:
@@ -197,7 +212,9 @@ class Precision:
 
 
 _DEFAULTS: dict[str, Any] = {
-    name: entry.default for name, entry in Precision.__dataclass_fields__.items() if name != "base"
+    name: entry.default
+    for name, entry in Precision.__dataclass_fields__.items()
+    if name not in ("base", "reached")
 }
 
 

@@ -142,13 +142,13 @@ def _chosen(precisions: Any, reference: Any) -> tuple[str, dict[str, Precision]]
         for value in precisions:
             precision = Precision.of(value)
             if precision not in chosen.values() or precision.calibration is not None:
-                chosen[_free(str(precision), chosen)] = precision
+                chosen[_free(precision.label, chosen)] = precision
     if isinstance(reference, str) and reference in chosen:
         return reference, {reference: chosen[reference], **chosen}
     wanted = Precision.of(reference)
     name = next((name for name, precision in chosen.items() if precision == wanted), None)
     if name is None:
-        name = _free(str(wanted), chosen)
+        name = _free(wanted.label, chosen)
     if not chosen:
         raise OptionError("precisions= is empty", hint="give names, such as ('fp32', 'fp16', 'int8')")
     return name, {name: wanted, **chosen}

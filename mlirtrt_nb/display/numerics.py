@@ -149,7 +149,7 @@ def _sensitivity(found: Sensitivity) -> Card:
     else:
         notes.append(Note("no op makes an error of its own"))
     return Card(
-        title=f"{found.name} at {found.precision}: what each op costs alone",
+        title=f"{found.name} at {found.precision.label}: what each op costs alone",
         subtitle="rounding reference; all other ops are exact",
         facts=(("inputs", found.inputs), *([("for", found.place)] if found.place else [])),
         notes=tuple(notes),

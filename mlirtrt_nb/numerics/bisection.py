@@ -146,7 +146,7 @@ class _Search:
     def run(self, progress: Progress | None) -> Precision:
         self._progress = progress
         if self._good(()):
-            return self._precision
+            return self._found(())
         order = self._order()
         if not order or not self._good(order):
             best = self._value(order)
@@ -154,8 +154,11 @@ class _Search:
                 f"{self._goal} is out of reach: with every op kept in fp32 it is {best:.4g}",
                 hint="loosen the threshold, or take a precision whose inputs and outputs are not rounded",
             )
-        kept = self._pruned(self._shortest(order))
-        return self._precision.with_keep(*kept)
+        return self._found(self._pruned(self._shortest(order)))
+
+    def _found(self, kept: Keeps) -> Precision:
+        reached = f"{self._value(kept):.4g}, wanted {self._goal}, on {self._samples.origin}"
+        return replace(self._precision.with_keep(*kept), reached=f"reaches {reached}")
 
     def _order(self) -> Keeps:
         """Patterns of source nodes, by what each costs at the outputs of the first sample, costliest first."""

@@ -187,7 +187,7 @@ def error_curve(
         Interpreter(exact),
         Interpreter(variant),
         samples,
-        precision=str(Precision.of(precision)),
+        precision=Precision.of(precision).label,
         place=placement(Precision.of(precision), targets),
         threshold=threshold,
         progress=progress,

@@ -70,7 +70,7 @@ def sensitivity_figure(found: Sensitivity) -> Any:
     axes.barh(range(len(shown)), 100 * shown["noise_share"])
     axes.set_yticks(range(len(shown)), [label[-60:] for label in labels], fontsize=8)
     axes.set_xlabel("share of the noise at the outputs, %")
-    figure.suptitle(f"{found.name} at {found.precision}: what each op costs alone")
+    figure.suptitle(f"{found.name} at {found.precision.label}: what each op costs alone")
     return figure
 
 

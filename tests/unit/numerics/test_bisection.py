@@ -25,7 +25,12 @@ def test_the_two_ops_that_overflow_are_kept() -> None:
     """blow gives what f16 does not hold, and shrink reads it; the products may be f16."""
     found = mt.bisect(overflowing(), "fp16", "snr_db", 40, SAMPLES)
     assert kept(found) == {"blow", "shrink"}
+    assert str(found).startswith("fp16, 2 kept: ") and "blow" in str(found) and "shrink" in str(found)
+    reached = float(str(found).split("; reaches ")[1].split(",")[0])
+    assert reached >= 40 and str(found).endswith("wanted snr_db at least 40, on 3 given samples")
+    assert str(found.with_keep("dense1")) == "fp16, 3 kept"
     curve = mt.error_curve(overflowing(), found, SAMPLES, threshold=40)
+    assert curve.precision == "fp16, 2 kept"
     assert curve.first_bad is None
 
 
