@@ -8,6 +8,7 @@ Prints the text of the cells tagged "terminal", and where the page was written.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = ["FOLDER", "execute", "to_html"]
 
 # What nbconvert has every page load from a network, for formulas and widgets, which these have none of.
 _SCRIPTS = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
+_NO_SCRIPT = re.compile(r'<script src="">\s*</script>')  # what is left of one without an address
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -47,7 +49,7 @@ def to_html(notebook: nbformat.NotebookNode, path: Path, *, theme: str = "light"
     exporter = HTMLExporter(theme=theme, embed_images=True, **dict.fromkeys(_SCRIPTS, ""))
     body, _ = exporter.from_notebook_node(notebook)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(body.replace('<script src=""></script>', ""), encoding="utf-8")
+    path.write_text(_NO_SCRIPT.sub("", body), encoding="utf-8")
 
 
 def _terminal_text(notebook: nbformat.NotebookNode) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +110,12 @@ class PlanReport:
 
     @cached_property
     def timeline(self) -> pd.DataFrame:
-        """The steps of each program in order; `inside` says of which branch ("3 then") or loop ("5 turn")."""
-        rows = (row for schedule in self._plan.schedules.values() for row in _step_rows(schedule))
+        """The steps of each program in order; `inside` says of which branch ("3 then") or loop ("5 turn");
+        `sources` are those of an engine's layers too."""
+        made: dict[str, list[str]] = {}  # engine -> the sources of its layers
+        for engine in self._plan.engine_values:
+            made.setdefault(engine.name, []).extend(s for layer in engine.report.layers for s in layer.sources)
+        rows = (row for schedule in self._plan.schedules.values() for row in _step_rows(schedule, made))
         return _frame(_TIMELINE, rows)
 
     @cached_property
@@ -206,7 +210,7 @@ def _size(buffer: Buffer) -> int | None:
     return dtypes.by_mlir(buffer.dtype).nbytes(prod(buffer.shape))
 
 
-def _step_rows(schedule: Schedule) -> Iterator[dict[str, Any]]:
+def _step_rows(schedule: Schedule, made: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
     names = [buffer.name for buffer in schedule.buffers]
     inside = _places(schedule)
     for number, step in enumerate(schedule.all_steps()):
@@ -221,7 +225,7 @@ def _step_rows(schedule: Schedule) -> Iterator[dict[str, Any]]:
             "stream": step.stream,
             "reads": [names[n] for n in step.ins] + bounds,
             "writes": [names[n] for n in step.outs] + scratch,
-            "sources": list(step.sources),
+            "sources": list(dict.fromkeys([*step.sources, *made.get(step.callee, ())])),
         }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from notebooks.run import to_html
 from tests.executed import NOTEBOOKS, Executed, executed
 
 FOLDER = Path(__file__).parent.parent.parent / "notebooks"
@@ -28,6 +30,15 @@ def outputs(notebook: nbformat.NotebookNode) -> Iterator[tuple[nbformat.Notebook
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             yield cell, output
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_load_nothing(tmp_path: Path, theme: str) -> None:
+    """A page of a notebook is whole without a network."""
+    to_html(nbformat.read(FOLDER / "01_quickstart.ipynb", 4), tmp_path / "page.html", theme=theme)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f'data-jp-theme-light="{"true" if theme == "light" else "false"}"' in page
+    assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=[^>]*>", page) == []
 
 
 def test_every_cell_ran(ran: Executed) -> None:

@@ -36,6 +36,14 @@ def test_the_parts_of_a_program_and_of_its_plan_are_those_of_the_passes() -> Non
     assert list(mt.partition(program).df["ops"]) == list(mt.partition(plan).df["ops"])
 
 
+def test_a_step_has_the_sources_of_the_whole_engine() -> None:
+    """The timeline names every node that an engine was made from, not just its first."""
+    plan = mt.compile(load(CHAIN), cache=False)
+    first = plan.timeline().iloc[0]
+    assert first["callee"] == "trt_engines::main_0"
+    assert first["sources"] == ["a", "b"]
+
+
 def test_bytes_between_parts() -> None:
     """A value that passes to another part counts once, and as copied where it leaves an engine for the host."""
     view = mt.partition(load(CHAIN))
