@@ -38,7 +38,8 @@ def near_ops(name: str) -> str | None:
     """A hint with the ops closest to `name`, by their MLIR names; None if none is. It may lack the dialect."""
     from .context import definitions
 
-    own = [op for dialect in definitions().values() for op in dialect.ops]
+    # TensorRT's first, in whichever order the dialects were loaded.
+    own = [op for _, dialect in sorted(definitions().items(), reverse=True) for op in dialect.ops]
     if "." in name:
         found = get_close_matches(name.lower(), [*own, *_ops_like(name)], n=3)
     else:
