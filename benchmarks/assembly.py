@@ -81,7 +81,7 @@ def run(seconds: float = 4.0) -> list[Benchmark]:
             with context:
                 return str(ir.Module.parse(generic))
 
-        ours, theirs = alternate(read_and_print, peer, seconds=seconds, least=3)
+        ours, theirs = alternate(read_and_print, peer, seconds=seconds, least=2)
         kept = worst if case == "no two lines alike" else usual
         kept.rows.append(Row(case, "read and print", ours * 1e3, theirs * 1e3, "ms"))
     return [usual, worst]

@@ -75,7 +75,7 @@ def synthetic(count: int) -> onnx.ModelProto:
 def _timed(name: str, path: str, *, seconds: float) -> Row:
     import mlirtrt_nb as mt
 
-    ours, peer = alternate(lambda: mt.load(path), lambda: _peer(path), seconds=seconds, least=3)
+    ours, peer = alternate(lambda: mt.load(path), lambda: _peer(path), seconds=seconds, least=2)
     return Row(name, "seconds", ours * 1e3, peer * 1e3, "ms")
 
 

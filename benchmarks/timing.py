@@ -3,44 +3,56 @@
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["alternate", "in_process"]
+__all__ = ["alternate", "in_process", "middle", "rounds"]
 
 
 def alternate(
-    ours: Callable[[], Any], peer: Callable[[], Any], *, seconds: float = 2.0, inner: int = 1, least: int = 7
+    ours: Callable[[], Any], peer: Callable[[], Any], *, seconds: float = 2.0, inner: int = 1, least: int = 4
 ) -> tuple[float, float]:
-    """Seconds of one call of each, measured A B B A A B B A ... after a warm-up of both.
+    """Seconds of one call of each: those of the round in the middle; see `rounds`."""
+    return middle(rounds(ours, peer, seconds=seconds, inner=inner, least=least))
 
-    The order turns because a call's threads go on spinning for a moment and so slow the one after it. The
-    figure is the fastest tenth of the calls: on a shared machine medians of one and the same model differ by
-    half, while its undisturbed calls agree within some percent. `inner` calls are timed together, for calls
-    of microseconds.
+
+def rounds(
+    ours: Callable[[], Any], peer: Callable[[], Any], *, seconds: float = 2.0, inner: int = 1, least: int = 4
+) -> list[tuple[float, float]]:
+    """Seconds of one call of each in rounds of two calls, in the order A B B A, then B A A B, after a warm-up.
+
+    On a shared machine one and the same model takes half as long again for some seconds, so only calls beside
+    each other can be compared. The order turns because a call's threads go on spinning for a moment and so
+    slow the one after it, and because a disturbance that lasts for two calls must not fall on one of them more
+    often than on the other. `inner` calls are timed together, for calls of microseconds; `least` is a number
+    of rounds.
     """
     for call in (ours, peer):
         for _ in range(max(2, inner // 10)):
             call()
-    times: tuple[list[float], list[float]] = ([], [])
+    found: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
-    order = [(times[0], ours), (times[1], peer)]
-    while time.perf_counter() < end or len(times[0]) < least:
-        order.reverse()
-        for kept, call in order:
-            start = time.perf_counter()
-            for _ in range(inner):
-                call()
-            kept.append((time.perf_counter() - start) / inner)
-    return _fastest_tenth(times[0]), _fastest_tenth(times[1])
+    while time.perf_counter() < end or len(found) < least or len(found) % 2:
+        outer, between = (peer, ours) if len(found) % 2 else (ours, peer)
+        times = [_time(call, inner) for call in (outer, between, between, outer)]
+        around, inside = (times[0] + times[3]) / 2, (times[1] + times[2]) / 2
+        found.append((inside, around) if outer is peer else (around, inside))
+    return found
 
 
-def _fastest_tenth(times: list[float]) -> float:
-    return statistics.quantiles(times, n=10)[0]
+def middle(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The round whose ratio is the middle one of all."""
+    return sorted(found, key=lambda times: times[0] / times[1])[len(found) // 2]
+
+
+def _time(call: Callable[[], Any], inner: int) -> float:
+    start = time.perf_counter()
+    for _ in range(inner):
+        call()
+    return (time.perf_counter() - start) / inner
 
 
 def in_process(module: str, arguments: Sequence[str]) -> dict[str, Any]:
