@@ -230,12 +230,14 @@ class EngineBuildError(CompileError):
 class WorkerCrashed(CompileError):
     """The worker process ended in the middle of its work, or exceeded a limit and was ended.
 
-    `doing` names the pass or the engine; `output` is what was written to standard output and error meanwhile.
-    `reproducer` is the path of a file that holds the program and, in its first lines, the command that runs
-    the same work on it. `last_good` is the program before that pass, if kept.
+    `doing` names the pass or the engine, `begun` that and what came before it, in order; `output` is what was
+    written to standard output and error meanwhile. `reproducer` is the path of a file that holds the program
+    and, in its first lines, the command that runs the same work on it. `last_good` is the program before that
+    pass, or the one that the engine was to be built for, if kept.
     """
 
     doing: str = ""
+    begun: tuple[str, ...] = ()
     output: str = ""
     reproducer: str | None = None
     last_good: object | None = None

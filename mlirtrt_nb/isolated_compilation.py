@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .errors import PlanFileError, WorkerCrashed
+from .errors import MlirTrtError, PlanFileError, WorkerCrashed
 from .passes.remote import place_of_user
 from .passes.reproducer import compile_command, write_reproducer
 from .passes.sending import by_value, is_own, why_unsendable
-from .worker import Isolation, Outcome, Unsendable, call, inside
+from .worker import Isolation, Outcome, Unsendable, call, inside, unheard
 
 if TYPE_CHECKING:
     from .passes.base import Pass, PassContext
@@ -40,7 +41,8 @@ def compile_isolated(
     """`work(...)` in the worker process.
 
     What was written to standard output and error is put into the Plan's metadata, by step. Raises what `work`
-    raises; WorkerCrashed with a reproducer; Cancelled; PassError for a pass that cannot be sent.
+    raises; WorkerCrashed with a reproducer and the last good program; Cancelled; PassError for a pass that cannot
+    be sent.
     """
     passes = [entry.pass_ for entry in steps if entry.enabled]
     arguments = (source, steps, context, cache, metadata)
@@ -58,7 +60,9 @@ def compile_isolated(
     except Unsendable as error:
         raise why_unsendable(passes, error) from error.__cause__
     except WorkerCrashed as error:
-        _add_reproducer(source, passes, context, error)
+        crashed = _pass_of(error, passes)
+        _add_reproducer(source, passes, crashed, context, error)
+        _add_last_good(source, passes[:crashed], context, isolation, error)
         raise
     return _received(outcome, source)
 
@@ -76,14 +80,37 @@ def _received(outcome: Outcome, source: Program) -> Plan:
     return plan  # type: ignore[no-any-return]
 
 
+def _pass_of(error: WorkerCrashed, passes: Sequence[Pass]) -> int | None:
+    """Which of the passes crashed; None for an engine."""
+    steps = [f"pass {pass_.name}" for pass_ in passes]
+    begun = [step for step in error.begun if step in steps]
+    if error.doing not in steps:
+        return None
+    if len(begun) <= len(steps):
+        return len(begun) - 1
+    # The last passes ran again, as an engine's builder had refused an op.
+    return max(number for number, step in enumerate(steps) if step == error.doing)
+
+
 def _add_reproducer(
-    source: Program, passes: Sequence[Pass], context: PassContext, error: WorkerCrashed
+    source: Program, passes: Sequence[Pass], crashed: int | None, context: PassContext, error: WorkerCrashed
 ) -> None:
     """The passes up to the one that crashed; for an engine the whole compilation."""
-    last = max((n for n, pass_ in enumerate(passes) if error.doing == f"pass {pass_.name}"), default=None)
-    command = compile_command(passes, context) if last is None else None
-    ran = passes if last is None else passes[: last + 1]
+    command = compile_command(passes, context) if crashed is None else None
+    ran = passes if crashed is None else passes[: crashed + 1]
     error.reproducer = write_reproducer(source, ran, context, error, command)
+
+
+def _add_last_good(
+    source: Program, passes: Sequence[Pass], context: PassContext, isolation: Isolation, error: WorkerCrashed
+) -> None:
+    """Run once more the passes before the crash: a compilation keeps no snapshots, which would cost each one
+    something that few need."""
+    from .passes.pipeline import Entry, Pipeline
+
+    with suppress(MlirTrtError), unheard():
+        run = Pipeline(map(Entry, passes)).copy().run(source, context, isolate=isolation)
+        error.partial_run, error.last_good = run, run.program
 
 
 def _serve(work: Work, *arguments: Any) -> tuple[Plan, list[str]]:

@@ -82,11 +82,12 @@ def run_remotely(
         raise why_unsendable(passes, error) from error.__cause__
     except WorkerCrashed as error:
         left = list(passes) if not keep else list(passes)[receiver.steps :][:1]
-        error.last_good = receiver.last
+        error.last_good = receiver.last if keep else None
         error.reproducer = write_reproducer(receiver.last, left, context, error)
         raise
     except PassError as error:
-        error.last_good = receiver.last
+        if keep:
+            error.last_good = receiver.last
         raise
     return receiver.program(outcome.value)
 
@@ -164,7 +165,7 @@ def _serve(passes: list[Pass], program: Program, context: PassContext, keep: boo
 
     sender = _Sender(program)
     for pass_ in passes:
-        seconds, fired = run_one(pass_, program, context, None)
+        seconds, fired = run_one(pass_, program, context, None if keep else program.clone())
         results = {name: getattr(pass_, name) for name in pass_.results}
         inside.tell("step", (seconds, fired, results, sender.changes(program) if keep else None))
     last = None if keep else sender.changes(program)

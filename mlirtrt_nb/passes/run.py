@@ -194,7 +194,7 @@ def _run_rest(run: PipelineRun, entries: Sequence[Entry], program: Program, keep
         current = program.clone()
         for entry in entries:
             ran = copy.deepcopy(entry.pass_)
-            seconds, fired = run_one(entry.pass_, current, run.context, program)
+            seconds, fired = run_one(entry.pass_, current, run.context, current.clone())
             run.steps.append(Step(entry.name, seconds, None, None, ran, fired))
         return current
     last = _kept(run.steps[-1].after) if run.steps else Snapshot.of(program)

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from .call import Outcome, Unsendable, call
+from .call import Outcome, Unsendable, call, unheard
 from .pool import prewarm, shut_down
 from .settings import Isolation, isolation_of
 
-__all__ = ["Isolation", "Outcome", "Unsendable", "call", "isolation_of", "prewarm", "shut_down"]
+__all__ = ["Isolation", "Outcome", "Unsendable", "call", "isolation_of", "prewarm", "shut_down", "unheard"]

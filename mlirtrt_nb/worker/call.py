@@ -11,7 +11,9 @@ import sysconfig
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +25,7 @@ from .output import BoundedText
 from .process import Worker
 from .settings import Isolation
 
-__all__ = ["Outcome", "Unsendable", "call"]
+__all__ = ["Outcome", "Unsendable", "call", "unheard"]
 
 Progress = Callable[[str, int, int], bool]
 Take = Callable[[str, Any, "Outcome"], None]
@@ -35,6 +37,9 @@ _TELLING = ("LLVM ERROR", "Assertion", "terminate called", "what():", "MemoryErr
 # A frame of the stack that is written when the process crashes.
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in ')
 _PACKAGE = str(Path(__file__).parent.parent)
+# What the user has seen or been told already, where work is done once more.
+_SAID = frozenset({"print", "warning", "log"})
+_unheard: ContextVar[bool] = ContextVar("unheard", default=False)
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
@@ -49,6 +54,16 @@ class Outcome:
     value: Any = None
     outputs: list[tuple[str, str]] = field(default_factory=list)  # step and text, where there was any
     last_output: str = ""  # of the step that ended last
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Show nothing of what calls in this block print, warn of, or log; their steps keep it."""
+    token = _unheard.set(True)
+    try:
+        yield
+    finally:
+        _unheard.reset(token)
 
 
 def call(
@@ -125,6 +140,8 @@ class _Call:
         self._what = what
         self.answered = True
         self.doing = "the start of the worker"
+        self._begun: list[str] = []
+        self._heard = not _unheard.get()
         self._outcome = Outcome()
         self._limit = isolation.memory_bytes
         self._seconds = isolation.seconds
@@ -189,6 +206,7 @@ class _Call:
     def _event(self, kind: str, value: Any) -> None:
         if kind == "doing":
             self.doing = value
+            self._begun.append(value)
         elif kind == "started":
             self._since, self.doing = time.monotonic(), self._what
         elif kind == "did":
@@ -199,6 +217,8 @@ class _Call:
             self._report()
         elif kind == "print":
             self._print(*value)
+        elif kind in _SAID and not self._heard:
+            pass
         elif kind == "warning":
             message, category, filename, line = value
             warnings.warn_explicit(message, category, filename, line)
@@ -224,7 +244,7 @@ class _Call:
         """Show what Python code printed, and keep it for the step that it is in."""
         self._spoken.add(text.encode(errors="replace"))
         room = _PRINTED_CHARACTERS - self._printed
-        if room < 0:
+        if room < 0 or not self._heard:
             return
         self._printed += len(text)
         shown = text if len(text) <= room else f"{text[:room]}\n… what is printed from here on is left out\n"
@@ -262,7 +282,7 @@ class _Call:
         self._note(self.doing, text)
         hint = "the worker starts anew by itself; nothing in this process is lost"
         error = WorkerCrashed(what, hint=hint, span=_place_of_crash(text))
-        error.doing, error.output = self.doing, text
+        error.doing, error.begun, error.output = self.doing, tuple(self._begun), text
         raise error from None
 
 

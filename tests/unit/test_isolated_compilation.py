@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from torch_mlir import ir
 
 import mlirtrt_nb as mt
 from mlirtrt_nb.files import map_file
@@ -90,20 +91,67 @@ def test_errors_of_options_are_raised_here(program: mt.Program) -> None:
         mt.compile(program, "sm1")
 
 
-def test_a_pass_that_crashes(program: mt.Program) -> None:
-    """The error names it, and its file holds the passes up to it."""
+def test_a_pass_that_crashes(program: mt.Program, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names it, keeps the program before it, and its file holds the passes up to it."""
 
     @mt.module_pass("gives-up")
     def gives_up(program: mt.Program) -> None:
         os.abort()
 
-    pipeline = mt.Pipeline.default().insert(gives_up, after="cse")
+    @mt.module_pass("says-so")
+    def says_so(program: mt.Program) -> None:
+        program.module.operation.attributes["test.said"] = ir.UnitAttr.get()
+        print("said once")
+
+    pipeline = mt.Pipeline.default().insert(gives_up, after="cse").insert(says_so, before="cse")
     with pytest.raises(mt.WorkerCrashed, match="pass gives-up crashed: abort") as caught:
         mt.compile(program, pipeline=pipeline)
     assert caught.value.reproducer is not None
     text = Path(caught.value.reproducer).read_text()
-    assert "cse,gives-up --target" in text.replace("'", "") and "plan-clustering" not in text
+    assert "says-so,cse,gives-up --target" in text.replace("'", "") and "plan-clustering" not in text
     Path(caught.value.reproducer).unlink()
+    before = mt.Pipeline(pipeline.entries[: [entry.name for entry in pipeline].index("gives-up")]).run(program)
+    good, run = caught.value.last_good, caught.value.partial_run
+    assert isinstance(good, mt.Program) and isinstance(run, mt.PipelineRun)
+    assert good.text() == before.program.text() and "test.said" in good.text()
+    assert good.context is program.context and good.weights.keys() == before.program.weights.keys()
+    assert [step.name for step in run.steps] == [step.name for step in before.steps]
+    assert run.steps[-1].after is not None and run.steps[-2].output == "said once\n"
+    assert capsys.readouterr().out.count("said once") == 2  # of the compilation, and of the run here
+
+
+def test_a_pass_that_fails_keeps_the_program_before_it(program: mt.Program) -> None:
+    """In the worker and here alike."""
+
+    @mt.module_pass("says-no")
+    def says_no(program: mt.Program) -> None:
+        raise ValueError("no")
+
+    pipeline = mt.Pipeline.parse("specialize-shapes,onnx-to-tensorrt,plan-clustering,plan-outline-clusters")
+    pipeline.insert(says_no)
+    expected = mt.Pipeline(pipeline.entries[:-1]).run(program).program.text()
+    for isolate in (True, False):
+        with pytest.raises(mt.PassError, match="says-no") as caught:
+            mt.compile(program, pipeline=pipeline, isolate=isolate)
+        assert isinstance(caught.value.last_good, mt.Program)
+        assert caught.value.last_good.text() == expected != program.text()
+
+
+def test_the_pass_that_crashed_is_the_one_that_had_begun(program: mt.Program) -> None:
+    """Where one name stands twice in a pipeline, the count tells which."""
+
+    @mt.module_pass("second-time")
+    def second_time(program: mt.Program) -> None:
+        if "test.once" in program.module.operation.attributes:
+            os.abort()
+        program.module.operation.attributes["test.once"] = ir.UnitAttr.get()
+
+    pipeline = mt.Pipeline.parse("second-time,cse,second-time,canonicalize,second-time")
+    with pytest.raises(mt.WorkerCrashed) as caught:
+        mt.compile(program, pipeline=pipeline)
+    assert [step.name for step in caught.value.partial_run.steps] == ["second-time", "cse"]  # type: ignore[attr-defined]
+    assert caught.value.begun == ("pass second-time", "pass cse", "pass second-time")
+    Path(str(caught.value.reproducer)).unlink()
 
 
 def test_an_engine_that_crashes(program: mt.Program) -> None:
@@ -121,6 +169,8 @@ def test_an_engine_that_crashes(program: mt.Program) -> None:
     path = Path(caught.value.reproducer)
     assert f"python -m mlirtrt_nb compile {path} --no-cache --passes cse --target sm89" in path.read_text()
     path.unlink()
+    assert isinstance(caught.value.last_good, mt.Program)
+    assert caught.value.last_good.text() == steps.run(program).program.text()
 
 
 def test_native_output_is_kept_with_the_plan(program: mt.Program, tmp_path: Path) -> None:
