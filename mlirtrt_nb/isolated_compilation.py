@@ -41,8 +41,8 @@ def compile_isolated(
     """`work(...)` in the worker process.
 
     What was written to standard output and error is put into the Plan's metadata, by step. Raises what `work`
-    raises; WorkerCrashed with a reproducer and the last good program; Cancelled; PassError for a pass that cannot
-    be sent.
+    raises; WorkerCrashed with a reproducer and the last good program; Cancelled; PassError for a pass that
+    cannot be sent.
     """
     passes = [entry.pass_ for entry in steps if entry.enabled]
     arguments = (source, steps, context, cache, metadata)
