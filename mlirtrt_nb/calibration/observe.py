@@ -7,26 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 from torch_mlir import ir
 
-from ..ir import shapes
-from ..ir.builder import create
 from ..passes.input.rewriting import functions
 from ..passes.plan.signature import dictionaries, name_of
 from ..passes.precision.placement import sites
+from ..passes.precision.precision_widen import widen
 from ..passes.precision.tensor_names import tensor_names
 from ..program import Program
+from .ends import ends_in, ends_of
 
 __all__ = ["Observed", "observed"]
-
-# What is given of a tensor of which only the ends are wanted. A sum is NaN wherever the tensor has one, which
-# ONNX Runtime's largest and least value are not.
-_ENDS = ("kMAX", "kMIN", "kSUM")
 
 
 class Observed:
     """A copy of a converted program whose main function returns further tensors.
 
-    `tensors` maps the name of a tensor to the names of the outputs that give it: one, or its largest and its
-    least value and its sum; `inputs` are those that are inputs of the program itself.
+    `tensors` maps the name of a tensor to the names of the outputs that give it: one, or those of its ends;
+    `inputs` are those that are inputs of the program itself.
     """
 
     def __init__(self, program: Program, tensors: dict[str, tuple[str, ...]], inputs: list[str]) -> None:
@@ -35,17 +31,15 @@ class Observed:
         self.inputs = inputs
 
     def values(self, given: Sequence[np.ndarray]) -> np.ndarray:
-        """What the outputs of one tensor say: its values, or its largest (NaN if it has any) and its least."""
-        if len(given) == 1:
-            return given[0]
-        largest, least, total = given
-        return np.array([np.where(np.isnan(total), total, largest), least])
+        """What the outputs of one tensor say: its values, or some among which its ends are."""
+        return given[0] if len(given) == 1 else ends_in(given)
 
 
 def observed(converted: Program, ends: bool = False) -> Observed:
-    """`converted`, a program before clustering, with the tensors that quantization would round as outputs; with
-    `ends`, only their ends, found where the tensors are made."""
+    """`converted`, a program before clustering, in f32 where it was in f16 or bf16, with the tensors that
+    quantization would round as outputs; with `ends`, only their ends, found where the tensors are made."""
     program = converted.clone()
+    widen(program)
     with program.context, ir.Location.unknown():
         function = next(functions(program))
         names = tensor_names(function)
@@ -53,24 +47,9 @@ def observed(converted: Program, ends: bool = False) -> Observed:
         inputs = [names[root] for root in roots if isinstance(root.owner, ir.Block)]
         made = {names[root]: [root] for root in roots if not isinstance(root.owner, ir.Block)}
         if ends:
-            made = {name: [_reduced(root, kind) for kind in _ENDS] for name, (root,) in made.items()}
+            made = {name: ends_of(root) for name, (root,) in made.items()}
         tensors = _return_also(function, made)
     return Observed(program, tensors, inputs)
-
-
-def _reduced(value: ir.Value, kind: str) -> ir.Value:
-    """`value` reduced to one number."""
-    shaped, maker = ir.RankedTensorType(value.type), value.owner.operation
-    attributes = {"reduceAxes": list(range(shaped.rank)), "reduceOperation": kind}
-    made = create(
-        "tensorrt.reduce",
-        [value],
-        attributes,
-        [shapes.tensor([], shaped.element_type)],
-        loc=maker.location,
-        ip=ir.InsertionPoint.after(maker),
-    )
-    return made.results[0]
 
 
 def _return_also(function: ir.Operation, made: dict[str, list[ir.Value]]) -> dict[str, tuple[str, ...]]:

@@ -41,17 +41,14 @@ def default_passes(targets: tuple[str, ...], precision: Precision) -> list[tuple
 def _precision(precision: Precision, rest: str) -> list[tuple[str, dict[str, Any]]]:
     if precision.base == "fp32":
         return []
-    passes: list[tuple[str, dict[str, Any]]] = [
-        (
-            "precision-assign",
-            {
-                "base": precision.base,
-                "rest": rest,
-                "keep": list(precision.keep),
-                "defaults": precision.defaults,
-            },
-        )
-    ]
+    passes: list[tuple[str, dict[str, Any]]] = [("precision-widen", {})] if precision.needs_ranges else []
+    assign = {
+        "base": precision.base,
+        "rest": rest,
+        "keep": list(precision.keep),
+        "defaults": precision.defaults,
+    }
+    passes.append(("precision-assign", assign))
     if precision.is_quantized:
         quantize = {"base": precision.base, "rest": rest, "block": precision.block}
         if precision.needs_ranges:

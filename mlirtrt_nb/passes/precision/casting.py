@@ -20,17 +20,16 @@ from .marks import kept_type, mark
 
 __all__ = ["Caster"]
 
-_WIDE = "f32"
-
 
 class Caster:
-    """Gives the f32 ops of one program the type `low`."""
+    """Gives the ops of one program that are in the type `source`, f32 if it is not said, the type `to`."""
 
-    def __init__(self, program: Program, low: str) -> None:
+    def __init__(self, program: Program, to: str, source: str = "f32") -> None:
         self._program = program
-        self._low = low
+        self._to = to
+        self._source = source
         self._made: dict[tuple[ir.Value, str], ir.Value] = {}
-        self._ups: list[ir.Operation] = []
+        self._backs: list[ir.Operation] = []
         self._held: list[ir.Operation] = []  # constants that there is another form of now
 
     def interface(self) -> None:
@@ -38,13 +37,13 @@ class Caster:
         for function in functions(self._program):
             block = function.regions[0].blocks[0]
             for argument in block.arguments:
-                if _element(argument) == _WIDE:
-                    argument.set_type(_retyped(argument.type, self._low))
-                    self._widen(argument, ir.InsertionPoint.at_block_begin(block), function.location)
+                if _element(argument) == self._source:
+                    argument.set_type(_retyped(argument.type, self._to))
+                    self._cast_back(argument, ir.InsertionPoint.at_block_begin(block), function.location)
             end = list(block.operations)[-1].operation
             for number, value in enumerate(end.operands):
-                if _element(value) == _WIDE:
-                    end.operands[number] = self._as(value, self._low)
+                if _element(value) == self._source:
+                    end.operands[number] = self._as(value, self._to)
             kinds = ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in end.operands])
             function.attributes["function_type"] = ir.TypeAttr.get(kinds)
 
@@ -53,18 +52,32 @@ class Caster:
         for function in functions(self._program):
             for operation in list(nested(function)):
                 if operation.name.startswith("tensorrt.") and _is_changeable(operation):
-                    kind = kept_type(operation) or self._low
-                    if kind != _WIDE:
+                    kind = kept_type(operation) or self._to
+                    if kind != self._source and self._concerns(operation):
                         self._change(operation, kind)
-        for cast in reversed(self._ups):
+        self._rejoin()
+        for cast in reversed(self._backs):
             if not has_uses(cast.results[0]):
                 erase_unused(cast)
         for held in self._held:
             if not has_uses(held.results[0]):
                 held.erase()
 
+    def _rejoin(self) -> None:
+        """Let the program's own casts of a changed result to its new type read it before it is cast back."""
+        for cast in self._backs:
+            for use in list(cast.results[0].uses):
+                reader = use.owner.operation
+                if reader.name == "tensorrt.cast" and reader.results[0].type == cast.operands[0].type:
+                    reader.results[0].replace_all_uses_with(cast.operands[0])
+                    reader.erase()
+
+    def _concerns(self, operation: ir.Operation) -> bool:
+        """Whether there is anything to change on an op."""
+        return any(_element(value) == self._source for value in (*operation.operands, *operation.results))
+
     def _change(self, operation: ir.Operation, kind: str) -> None:
-        """Let an op read and give `kind` in place of f32; put it back, marked, if it is not taken so."""
+        """Let an op read and give `kind` in place of the source type; mark and restore one not taken so."""
         op = Op.of(operation)
         before = list(operation.operands)
         types = [result.type for result in operation.results]
@@ -74,16 +87,16 @@ class Caster:
         results = [
             result
             for result, defined in zip(operation.results, _each_result(op), strict=False)
-            if _element(result) == _WIDE and _allows(defined, kind)
+            if _element(result) == self._source and _allows(defined, kind)
         ]
-        if not results and any(_element(result) == _WIDE for result in operation.results):
-            mark(operation, _WIDE, f"its layer has no form in {kind}")
+        if not results and any(_element(result) == self._source for result in operation.results):
+            mark(operation, self._source, f"its layer has no form in {kind}")
         for result in results:
             result.set_type(_retyped(result.type, kind))
-        reason = _objection(operation)
+        reason = _objection(operation, self._source)
         if reason is None:
             for result in results:
-                self._widen(result, ir.InsertionPoint.after(operation), operation.location)
+                self._cast_back(result, ir.InsertionPoint.after(operation), operation.location)
             return
         for number, value in enumerate(before):
             operation.operands[number] = value
@@ -91,13 +104,13 @@ class Caster:
             result.set_type(type_)
         for name, attribute in attributes.items():
             operation.attributes[name] = attribute
-        mark(operation, _WIDE, reason)
+        mark(operation, self._source, reason)
 
     def _operands(self, op: Op, operation: ir.Operation, kind: str) -> None:
         number = 0
         for defined in op.definition.operands:
             for value in op.group(defined.name):
-                if _element(value) == _WIDE and _allows(defined, kind):
+                if _element(value) == self._source and _allows(defined, kind):
                     operation.operands[number] = self._as(value, kind)
                 number += 1
 
@@ -107,7 +120,7 @@ class Caster:
             if entry.kind != "elements" or entry.name not in operation.attributes:
                 continue
             attribute = operation.attributes[entry.name]
-            if str(ir.RankedTensorType(attribute.type).element_type) == _WIDE:
+            if str(ir.RankedTensorType(attribute.type).element_type) == self._source:
                 operation.attributes[entry.name] = self._constant(attribute, kind)
 
     def _constant(self, attribute: ir.Attribute, kind: str) -> ir.Attribute:
@@ -116,10 +129,10 @@ class Caster:
         return attribute_of(_rounded(array, kind), self._program.weights, f"{name}.{kind}")
 
     def _as(self, value: ir.Value, kind: str) -> ir.Value:
-        """`value` in `kind`: what it was widened from, a constant cast now, or a cast; one of each."""
-        widened = maker(value, "cast")
-        if widened is not None and _element(widened.operands[0]) == kind:
-            return widened.operands[0]
+        """`value` in `kind`: what it was cast from, a constant cast now, or a cast; one of each."""
+        back = maker(value, "cast")
+        if back is not None and _element(back.operands[0]) == kind:
+            return back.operands[0]
         key = (value, kind)
         if key not in self._made:
             self._made[key] = self._cast(value, kind)
@@ -141,13 +154,15 @@ class Caster:
         kind_of = _retyped(value.type, kind)
         return create("tensorrt.cast", [value], {}, [kind_of], loc=location, ip=point).results[0]
 
-    def _widen(self, value: ir.Value, point: ir.InsertionPoint, location: ir.Location) -> None:
-        """Let all that read `value`, whose type has just changed, read it as f32."""
+    def _cast_back(self, value: ir.Value, point: ir.InsertionPoint, location: ir.Location) -> None:
+        """Let all that read `value`, whose type has just changed, read it as before."""
         if not has_uses(value):
             return
-        cast = create("tensorrt.cast", [value], {}, [_retyped(value.type, _WIDE)], loc=location, ip=point)
+        cast = create(
+            "tensorrt.cast", [value], {}, [_retyped(value.type, self._source)], loc=location, ip=point
+        )
         value.replace_all_uses_except(cast.results[0], cast)
-        self._ups.append(cast)
+        self._backs.append(cast)
 
 
 def _is_changeable(operation: ir.Operation) -> bool:
@@ -157,12 +172,12 @@ def _is_changeable(operation: ir.Operation) -> bool:
     return operation.name not in ("tensorrt.constant", "tensorrt.cast")
 
 
-def _objection(operation: ir.Operation) -> str | None:
+def _objection(operation: ir.Operation, source: str) -> str | None:
     """Why TensorRT does not take the op as it now is."""
     try:
         verify_op(operation)
     except VerificationError as error:
-        return f"its layer wants f32: {error.what}"
+        return f"its layer wants {source}: {error.what}"
     return refusal(operation)
 
 

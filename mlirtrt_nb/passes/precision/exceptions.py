@@ -42,6 +42,8 @@ def mark_floating(program: Program, low: str, wide: str = "f32") -> None:
     tensorrt = [op for op in whole if op.name.startswith("tensorrt.")]
     _mark_integers(tensorrt, wide)
     for operation in tensorrt:
+        if not any(_is_f32(value) for value in (*operation.operands, *operation.results)):
+            continue  # integers, and what a model has in another type itself
         reason = _reason(operation) or _beyond(operation, program.weights, low)
         if reason is not None:
             mark(operation, wide, reason)
@@ -274,4 +276,10 @@ _PRODUCTS = ("tensorrt.convolution", "tensorrt.deconvolution", "tensorrt.matrix_
 def _reads_input(product: Product) -> bool:
     """Whether a floating-point argument of the function reaches the product."""
     sources = [product.operation, *_before(product.operation)]
-    return any(isinstance(v.owner, ir.Block) and _is_f32(v) for op in sources for v in op.operands)
+    return any(isinstance(v.owner, ir.Block) and _is_float(v) for op in sources for v in op.operands)
+
+
+def _is_float(value: ir.Value) -> bool:
+    """Whether a value is of floating-point numbers: arguments keep the type that the model gives them."""
+    kind = value.type
+    return isinstance(kind, ir.RankedTensorType) and str(kind.element_type) in ("f32", "f16", "bf16")

@@ -6,28 +6,14 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from ...dialects.tensorrt.number_flow import MOVES
 from ...ir.builder import Op, create
 from ...program import Program
 from ..tensorrt.matching import maker, operations
 
-__all__ = ["MOVES", "Product", "is_move", "product_of", "products", "static_kernel", "with_kernel_operands"]
+__all__ = ["Product", "is_move", "product_of", "products", "static_kernel", "with_kernel_operands"]
 
 _KERNELS = {"tensorrt.convolution": "kernel", "tensorrt.deconvolution": "kernelWeights"}
-
-# Ops that hand on the numbers of their first operand, or a selection of them.
-MOVES = (
-    "reshape",
-    "shuffle",
-    "transpose",
-    "expand_rank",
-    "collapse_rank",
-    "squeeze",
-    "unsqueeze",
-    "broadcast",
-    "slice",
-    "identity",
-)
-_MOVES = frozenset(f"tensorrt.{name}" for name in MOVES)
 
 
 @dataclass(frozen=True)
@@ -124,4 +110,4 @@ def is_move(operation: ir.Operation) -> bool:
     """Whether the op's numbers are all among those of its first operand, so that both have one range."""
     if operation.name == "tensorrt.pooling":
         return str(Op.of(operation).attr("poolingType")) == "kMAX"
-    return operation.name in _MOVES
+    return operation.name in MOVES

@@ -71,11 +71,11 @@ def _axis(operation: ir.Operation) -> str:
 
 def _widen_moves(program: Program) -> int:
     """A move that reads what was cast down, and whose results are all cast up again, stays wide."""
+    from ...dialects.tensorrt.number_flow import MOVES
     from ..tensorrt.matching import erase_unused, maker, operations
-    from .operands import MOVES
 
     changed = 0
-    for move in operations(program, *MOVES):
+    for move in operations(program, *(name.removeprefix("tensorrt.") for name in MOVES)):
         down = maker(move.operands[0], "cast")
         readers = [use.owner.operation for use in move.results[0].uses]
         if down is None or not readers or not all(_goes_to(reader, down) for reader in readers):

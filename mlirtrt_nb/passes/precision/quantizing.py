@@ -23,6 +23,8 @@ __all__ = ["Quantizer"]
 
 # A table that rows are gathered from is worth quantizing from this many elements on.
 _TABLE = 1 << 14
+_RECURRENCES = ("lstm", "gru", "rnn")
+_NO_ROWS = "the weights of an output channel do not lie in a row, as blocks have to"
 
 
 class Quantizer:
@@ -49,8 +51,9 @@ class Quantizer:
             if self._has_finite_weights(product.operation):
                 self._weight(product, self._kind)
             else:
-                mark(product.operation, self._rest, "its weights hold NaN or infinity")
+                self._leave(product.operation, "its weights hold NaN or infinity")
         self._tables()
+        self._recurrences()
 
     def with_activations(self, ranges: Mapping[str, float]) -> None:
         """Quantize products with their activations, whose ranges are given by tensor name."""
@@ -70,6 +73,7 @@ class Quantizer:
                 self._weight(product, stored)
         if self._kind == "i8" and self._rest != "f32":
             self._tables()
+        self._recurrences()
 
     def _has_range(self, site: Site, names: Mapping[ir.Value, str], ranges: Mapping[str, float]) -> bool:
         """Whether the site can be quantized; else it is marked with the reason."""
@@ -84,7 +88,7 @@ class Quantizer:
             reason = "its weights hold NaN or infinity"
         else:
             return True
-        mark(site.operation, self._rest, reason)
+        self._leave(site.operation, reason)
         return False
 
     def _has_finite_weights(self, operation: ir.Operation) -> bool:
@@ -92,6 +96,16 @@ class Quantizer:
         held = None if product is None else product.constant
         array = None if held is None else constant(held.results[0], self._program.weights)
         return array is None or not array.size or bool(np.isfinite([array.max(), array.min()]).all())
+
+    def _recurrences(self) -> None:
+        """Say of recurrences, whose layers take no rounded weights, that they are left out."""
+        for operation in operations(self._program, *_RECURRENCES):
+            self._leave(operation, "a recurrence: its weights and states are not quantized")
+
+    def _leave(self, operation: ir.Operation, reason: str) -> None:
+        """Mark an op as not quantized: it gets the type of the rest, or keeps what a model has it in."""
+        own = str(ir.RankedTensorType(operation.results[0].type).element_type)
+        mark(operation, self._rest if own == "f32" else own, reason)
 
     # Activations
 
@@ -140,7 +154,8 @@ class Quantizer:
             assert array is not None
             made = self._in_blocks(product, held, array) if kind == "i4" else None
             if kind == "i4" and made is None:
-                mark(product.operation, self._rest, "too few weights in a row for a block")
+                turned = product.is_convolution and product.channel != 0
+                self._leave(product.operation, _NO_ROWS if turned else "too few weights in a row for a block")
                 return
             if made is None:
                 made = self._dequantized(held, self._scaled(array, kind, product.channel))
@@ -164,7 +179,8 @@ class Quantizer:
         # One block in all would be one scale, which TensorRT takes for another form.
         if block is None or block == matrix.size:
             return None
-        made = self._dequantized(held, in_blocks(matrix, "i4", depth, block, self._least))
+        least = 2.0**-14 if array.dtype == np.float16 else self._least
+        made = self._dequantized(held, in_blocks(matrix, "i4", depth, block, least))
         if matrix is array:
             return made
         kind = held.results[0].type
@@ -176,10 +192,10 @@ class Quantizer:
         point, location = ir.InsertionPoint(held), held.location
         small = str(dtypes.by_numpy(rounded.weights.dtype).mlir)
         stored = self._constant(rounded.weights, f"{name}.{small}", point, location)
-        step = self._constant(rounded.scale, f"{name}.scale", point, location)
-        kind = shapes.tensor(
-            list(rounded.weights.shape), ir.RankedTensorType(held.results[0].type).element_type
-        )
+        element = ir.RankedTensorType(held.results[0].type).element_type
+        scale = rounded.scale.astype(dtypes.by_mlir(element).np, copy=False)  # of the type that it gives
+        step = self._constant(scale, f"{name}.scale", point, location)
+        kind = shapes.tensor(list(rounded.weights.shape), element)
         attributes = {"axis": rounded.axis} if rounded.axis is not None else {}
         made = create("tensorrt.dequantize", [stored, step], attributes, [kind], loc=location, ip=point)
         return made.results[0]
