@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from .engine.unknown_range import UnknownRange
 from .errors import EngineBuildError, TargetError
 from .passes.base import PassContext
 from .program import Program
+from .progress import Progress
 from .targets import builder_for
 from .worker import inside
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from .engine.shape_ranges import FunctionProfiles
 
 __all__ = ["Refusal", "build_engines"]
-
-Progress = Callable[[str, int, int], bool]
 
 
 class Refusal(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from .errors import Cancelled, OptionError
 from .precision import Precision, check_supported
 from .profiles import parse_profiles
 from .program import Program
+from .progress import Progress
 from .targets import device_kind, parse_targets
 from .worker import Isolation, isolation_of
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["before_clustering", "compile", "finish"]
 
-Progress = Callable[[str, int, int], bool]
 
 # A builder names one refused op at a time; more rounds than this and its whole function moves.
 _ROUNDS = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import CancelledError, Executor, Future, as_completed
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +15,9 @@ from ..numerics.error_curve import ErrorCurve, curve_of
 from ..numerics.interpreter import Interpreter
 from ..numerics.output_errors import OutputErrors, compared
 from ..numerics.samples import Samples, samples_of, shapes_for
-from ..precision import Precision
+from ..precision import PRECISIONS, Precision
 from ..program import Program
+from ..progress import Progress
 from ..runtime.devices import check_device
 from ..targets import default_targets, parse_targets
 from .comparison import Comparison
@@ -27,7 +28,6 @@ from .variant import Task, Variant, make_variant
 
 __all__ = ["compare"]
 
-Progress = Callable[[str, int, int], bool]
 
 _DEFAULT_PRECISIONS = ("fp32", "fp16", "int8")
 
@@ -137,13 +137,14 @@ def _chosen(precisions: Any, reference: Any) -> tuple[str, dict[str, Precision]]
         )
     chosen: dict[str, Precision] = {}
     if isinstance(precisions, Mapping):
-        chosen = {str(name): Precision.of(value) for name, value in precisions.items()}
+        chosen = _named(precisions)
     else:
         for value in precisions:
             precision = Precision.of(value)
             if precision not in chosen.values() or precision.calibration is not None:
                 chosen[_free(precision.label, chosen)] = precision
     if isinstance(reference, str) and reference in chosen:
+        _check_name_of_reference(reference, chosen[reference])
         return reference, {reference: chosen[reference], **chosen}
     wanted = Precision.of(reference)
     name = next((name for name, precision in chosen.items() if precision == wanted), None)
@@ -152,6 +153,27 @@ def _chosen(precisions: Any, reference: Any) -> tuple[str, dict[str, Precision]]
     if not chosen:
         raise OptionError("precisions= is empty", hint="give names, such as ('fp32', 'fp16', 'int8')")
     return name, {name: wanted, **chosen}
+
+
+def _named(precisions: Mapping[Any, Any]) -> dict[str, Precision]:
+    """Variants by the user's own names."""
+    chosen: dict[str, Precision] = {}
+    for given, value in precisions.items():
+        name = str(given)
+        if not name.strip() or name in chosen:
+            what = f"two variants are called {name!r}" if name in chosen else "a variant has an empty name"
+            raise OptionError(what, hint="give each a name of its own: a row is known by it")
+        chosen[name] = Precision.of(value)
+    return chosen
+
+
+def _check_name_of_reference(name: str, variant: Precision) -> None:
+    """Refuse a reference that is a precision's name where a variant of another precision is called so."""
+    if name in PRECISIONS and variant.base != name:
+        raise OptionError(
+            f"a variant in {variant.base} is called {name!r}, like the reference",
+            hint=f"call it otherwise, or give reference={variant.base!r} if it is to be that",
+        )
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:
@@ -188,13 +210,13 @@ def _made_on(
     executor: Executor, tasks: list[Task], step: Callable[[str, int, int], None]
 ) -> dict[str, Variant]:
     """The variants in the order of the tasks; what an executor cannot run is a variant that failed."""
-    futures = {executor.submit(make_variant, task): task for task in tasks}
+    futures = _submitted(executor, tasks)
     found: dict[str, Variant] = {}
     try:
         step("variants", 0, len(tasks))
         for future in as_completed(futures):
             task = futures[future]
-            error = future.exception()
+            error = CancelledError("it was shut down") if future.cancelled() else future.exception()
             if error is not None:
                 reason = f"the executor could not run it: {type(error).__name__}: {error}"
                 found[task.name] = Variant(task.name, task.precision, error=" ".join(reason.split())[:300])
@@ -205,6 +227,21 @@ def _made_on(
         for future in futures:
             future.cancel()
     return {task.name: found[task.name] for task in tasks}
+
+
+def _submitted(executor: Executor, tasks: list[Task]) -> dict[Future[Variant], Task]:
+    """A future per task. Raises OptionError if the executor takes none."""
+    futures: dict[Future[Variant], Task] = {}
+    try:
+        for task in tasks:
+            futures[executor.submit(make_variant, task)] = task
+    except RuntimeError as error:  # shut down, or broken
+        for future in futures:
+            future.cancel()
+        raise OptionError(
+            f"executor= takes no work: {error}", hint="give one that is open, or None for one after the other"
+        ) from None
+    return futures
 
 
 def _errors(exact: Variant, variant: Variant) -> OutputErrors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,13 @@ from ..numerics.op_types import compute_type, kept_reason
 from ..numerics.output_errors import OutputErrors
 from ..numerics.samples import Samples
 from ..precision import Precision
+from ..progress import Progress
 
 if TYPE_CHECKING:
     from ..plan import Plan
     from ..program import Program
 
 __all__ = ["OpTypes", "Task", "Variant", "make_variant"]
-
-Progress = Callable[[str, int, int], bool]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ __all__ = [
     "INLINE_ELEMENTS",
     "array_type",
     "attribute_of",
+    "escaped",
     "forget_unnamed",
     "handle_name",
     "handles_in",
@@ -51,7 +52,7 @@ def attribute_of(
     if array.size <= inline and array.dtype.kind in "fiub":
         return _dense(array, kind)
     # Parsed, not built from a buffer: a handle alone costs nothing and has nothing to keep alive.
-    attribute = ir.Attribute.parse(f'dense_resource<"{_escaped(_unique(name, weights))}"> : {kind}')
+    attribute = ir.Attribute.parse(f'dense_resource<"{escaped(_unique(name, weights))}"> : {kind}')
     # MLIR renames a handle whose name its context has seen before, as in another clone of the program.
     weights[handle_name(attribute) or name] = array
     return attribute
@@ -86,7 +87,8 @@ def handle_name(attribute: ir.Attribute) -> str | None:
     return bare if quoted is None else unescaped(quoted)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """`text` as MLIR prints it between quotes: backslashes, quotes and control characters as hexadecimal."""
     return re.sub(r'[\\"\x00-\x1f\x7f]', lambda match: f"\\{ord(match.group()):02X}", text)
 
 

@@ -17,9 +17,10 @@ from traitlets import Unicode
 
 from ..options import parse_shape_options, parse_target_options
 from ..program import Program
+from ..progress import Progress
 from .arguments import Parser, documented
 from .namespace import Scope, check_name
-from .progress import Report, run
+from .progress import run
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
@@ -95,7 +96,7 @@ class TrtCompareMagics(Magics):
         return parse_target_options(arguments.precision, self.precisions)
 
 
-def _compare(arguments: Namespace, source: Any, given: dict[str, Any], report: Report) -> Comparison:
+def _compare(arguments: Namespace, source: Any, given: dict[str, Any], report: Progress) -> Comparison:
     from ..comparison.compare import compare
     from ..frontends.load import load
 

@@ -18,11 +18,12 @@ from traitlets import Unicode
 
 from ..options import parse_shape_options, parse_target_options
 from ..program import Program
+from ..progress import Progress
 from ..worker import Isolation
 from .arguments import Parser, documented
 from .mlir import program_of_cell
 from .namespace import Scope, check_name
-from .progress import Report, run
+from .progress import run
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -110,7 +111,7 @@ class TrtCompileMagics(Magics):
         name = arguments.name or getattr(source, "name", None) or arguments.source or "cell"
         return f"{name} for {', '.join(self._targets(arguments))}"
 
-    def _compile(self, arguments: Namespace, source: Any, precision: Any, report: Report) -> Plan:
+    def _compile(self, arguments: Namespace, source: Any, precision: Any, report: Progress) -> Plan:
         from ..compilation import compile as compile_program
         from ..frontends.load import load
         from ..precision import Precision, check_supported

@@ -15,11 +15,11 @@ from typing import Any, Protocol, TypeVar
 
 from ..display.progress import progress_html, progress_text
 from ..errors import Cancelled
+from ..progress import Progress
 
 __all__ = ["run"]
 
 Result = TypeVar("Result")
-Report = Callable[[str, int, int], bool]
 
 _STARTING = ("starting", 0, 0)
 _REDRAW_SECONDS = 0.1
@@ -69,7 +69,7 @@ class _Terminal:
 class _Work(threading.Thread):
     """Runs `function(report)` and keeps its result or exception."""
 
-    def __init__(self, function: Callable[[Report], Any]) -> None:
+    def __init__(self, function: Callable[[Progress], Any]) -> None:
         # A daemon: a builder that does not react to being stopped must not keep the interpreter alive.
         super().__init__(daemon=True, name="mlirtrt_nb-work")
         self._function = function
@@ -93,7 +93,7 @@ class _Work(threading.Thread):
         return not self.stop.is_set()
 
 
-def run(shell: Any, title: str, function: Callable[[Report], Result]) -> Result:
+def run(shell: Any, title: str, function: Callable[[Progress], Result]) -> Result:
     """Call `function(report)` and show what it reports as a bar called `title`.
 
     `report(phase, done, total)` gives False once the user has asked to stop; the function is then expected

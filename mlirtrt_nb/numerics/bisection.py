@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -13,6 +13,7 @@ from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
+from ..progress import Progress
 from ..targets import default_targets, parse_targets
 from .bisection_state import BisectionState
 from .conversion import at_precision, converted, resolved
@@ -23,8 +24,6 @@ from .samples import Samples, samples_of, shapes_for
 from .sensitivity import sensitivity_of
 
 __all__ = ["bisect"]
-
-Progress = Callable[[str, int, int], bool]
 Keeps = tuple[str, ...]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from ..errors import Cancelled, OptionError
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
+from ..progress import Progress
 from ..targets import default_targets, parse_targets
 from .alignment import Pair, pairs
 from .conversion import at_precision, converted, placement, resolved
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["ErrorCurve", "OpErrors", "curve_of", "error_curve"]
 
 BAD_SNR_DB = 20.0  # an error of a tenth of the signal
-
-Progress = Callable[[str, int, int], bool]
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from ..frontends.load import load
 from ..ir.constants import handle_name, value_of
 from ..precision import Precision
 from ..program import Program
+from ..progress import Progress
 from .alignment import is_float
 from .conversion import converted
 from .interpreter import Interpreter
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "OpRange", "Ranges", "ranges", "weights_of"]
 
-Progress = Callable[[str, int, int], bool]
 
 WEIGHTS = "weights"  # in place of an op's name
 F16_LARGEST = 65504.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from ..errors import Cancelled
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
+from ..progress import Progress
 from ..targets import default_targets, parse_targets
 from . import rounding
 from .alignment import Pair, pairs
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["OpSensitivity", "Sensitivity", "sensitivity", "sensitivity_of"]
-
-Progress = Callable[[str, int, int], bool]
 
 
 @dataclass

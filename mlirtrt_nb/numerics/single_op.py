@@ -20,7 +20,7 @@ from torch_mlir.dialects import builtin, func
 from ..dialects.onnx.export import ExportedModel
 from ..dialects.onnx.model_writer import rename
 from ..dialects.onnx.ort_arrays import SPECIAL, array_of, ort_value
-from ..dialects.onnx.ort_session import SessionSettings, open_session, runtime_errors
+from ..dialects.onnx.ort_session import RUN_ONCE, open_session, runtime_errors
 from ..engine.onnxruntime.emit import export
 from ..engine.reference.session import ReferenceSession
 from ..errors import EngineBuildError, MlirTrtError
@@ -29,8 +29,6 @@ from .rounding import WIDE, is_low_precision, widen
 
 __all__ = ["SingleOp"]
 
-# An op at a time has nothing to fuse; folding and layout changes would only cost time.
-_SETTINGS = SessionSettings(threads=1, optimization="none", prepack=False)
 # Ops that are worth several threads. Each session has threads of its own, which must not spin between calls.
 _HEAVY = frozenset(
     f"tensorrt.{name}" for name in ("convolution", "deconvolution", "matrix_multiply", "einsum", "attention")
@@ -252,7 +250,7 @@ def _session(model: ModelProto, label: str) -> Any:
 def _opened(model: bytes, label: str) -> Any:
     """A session of ONNX Runtime, or of ONNX's reference evaluator for what that lacks."""
     try:
-        settings = replace(_SETTINGS, threads=0) if label in _HEAVY else _SETTINGS
+        settings = replace(RUN_ONCE, threads=0) if label in _HEAVY else RUN_ONCE
         return _OrtSession(open_session(model, {}, settings, config=_QUIET).session)
     except runtime_errors() as refusal:
         try:

@@ -13,6 +13,7 @@ from shlex import quote
 import numpy as np
 
 from ..errors import WorkerCrashed
+from ..ir.constants import escaped
 from ..program import Program
 from .base import Pass, PassContext
 from .sending import is_own
@@ -97,11 +98,7 @@ def _body(program: Program) -> tuple[str, list[str]]:
 def _blobs(weights: dict[str, np.ndarray]) -> str:
     """The end of an MLIR file that holds the bytes of handles, each behind its alignment."""
     entries = ",\n".join(
-        f'      "{_escaped(name)}": "0x40000000{np.ascontiguousarray(array).tobytes().hex().upper()}"'
+        f'      "{escaped(name)}": "0x40000000{np.ascontiguousarray(array).tobytes().hex().upper()}"'
         for name, array in weights.items()
     )
     return f"\n{{-#\n  dialect_resources: {{\n    builtin: {{\n{entries}\n    }}\n  }}\n#-}}\n"
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r'[\\"\x00-\x1f\x7f]', lambda match: f"\\{ord(match.group()):02X}", text)

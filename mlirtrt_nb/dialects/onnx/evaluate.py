@@ -11,13 +11,10 @@ from .export import OnnxGraph
 from .model_writer import ModelWriter
 from .ops import is_absent
 from .ort_arrays import array_of
-from .ort_session import SessionSettings, open_session, runtime_errors
+from .ort_session import RUN_ONCE, open_session, runtime_errors
 from .value_types import value_info
 
 __all__ = ["evaluate"]
-
-# Results as they are, one op after the other, on the calling thread.
-_SETTINGS = SessionSettings(threads=1, optimization="none", prepack=False)
 
 
 def evaluate(
@@ -77,7 +74,7 @@ def _run(
     graph.outputs(values, names)
     outputs = [value_info(name, v.type, shape=False) for name, v in zip(names, values, strict=True)]
     model = writer.model(graph.proto("fold", [], outputs))
-    opened = open_session(model.SerializeToString(), writer.table, _SETTINGS)
+    opened = open_session(model.SerializeToString(), writer.table, RUN_ONCE)
     results = opened.session._sess.run_with_ort_values({}, names, None)
     return {v: array_of(r) for v, r in zip(values, results, strict=True) if r.is_tensor()}
 

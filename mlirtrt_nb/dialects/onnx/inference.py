@@ -10,6 +10,7 @@ from onnx import TensorProto, TypeProto, checker, defs, helper, shape_inference
 from torch_mlir import ir
 
 from ...ir import dtypes
+from ...ir.shapes import DYNAMIC
 from .export import OnnxGraph
 from .families import BROADCASTING, SAME_SHAPE
 from .model_writer import ModelWriter, tensor_proto
@@ -24,7 +25,6 @@ __all__ = ["TypeInference", "is_settled", "join", "merge"]
 _SIMPLE = (SAME_SHAPE | BROADCASTING) - {"BatchNormalization", "Dropout", "LayerNormalization", "CastLike"}
 # Ops that runtimes run on more than the rules allow: Range on tensors of one element that are not scalars.
 _LENIENT = frozenset({"Range"})
-_DYNAMIC = ir.ShapedType.get_dynamic_size()
 _SMALL = 1024  # elements of a value that inference may want to see
 
 
@@ -117,9 +117,9 @@ def _broadcast(shapes: list[list[int]]) -> list[int] | None:
     for shape in shapes:
         for axis, dim in enumerate(shape, rank - len(shape)):
             have = result[axis]
-            if have == 1 or (have == _DYNAMIC and dim not in (1, have)):
+            if have == 1 or (have == DYNAMIC and dim not in (1, have)):
                 result[axis] = dim
-            elif dim not in (1, have, _DYNAMIC):
+            elif dim not in (1, have, DYNAMIC):
                 return None
     return result
 
@@ -139,7 +139,7 @@ def _mlir_type(proto: TypeProto | None) -> ir.Type | None:
         return None
     if not proto.tensor_type.HasField("shape"):
         return ir.UnrankedTensorType.get(element)
-    dims = [d.dim_value if d.HasField("dim_value") else _DYNAMIC for d in proto.tensor_type.shape.dim]
+    dims = [d.dim_value if d.HasField("dim_value") else DYNAMIC for d in proto.tensor_type.shape.dim]
     return ir.RankedTensorType.get_unchecked(dims, element)
 
 
@@ -160,7 +160,7 @@ def merge(old: ir.Type, new: ir.Type | None) -> ir.Type:
         return old if new is None or not _is_unknown(old) else new
     if not isinstance(old, ir.RankedTensorType) or old.rank != new.rank:
         return new
-    dims = [b if b != _DYNAMIC else a for a, b in zip(_shape(old), _shape(new), strict=True)]
+    dims = [b if b != DYNAMIC else a for a, b in zip(_shape(old), _shape(new), strict=True)]
     return ir.RankedTensorType.get_unchecked(dims, new.element_type)
 
 
@@ -176,5 +176,5 @@ def join(a: ir.Type, b: ir.Type) -> ir.Type:
         return a
     if not isinstance(a, ir.RankedTensorType) or not isinstance(b, ir.RankedTensorType) or a.rank != b.rank:
         return ir.UnrankedTensorType.get(a.element_type)
-    dims = [x if x == y else _DYNAMIC for x, y in zip(_shape(a), _shape(b), strict=True)]
+    dims = [x if x == y else DYNAMIC for x, y in zip(_shape(a), _shape(b), strict=True)]
     return ir.RankedTensorType.get_unchecked(dims, a.element_type)

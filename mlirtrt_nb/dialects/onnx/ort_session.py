@@ -12,7 +12,7 @@ import numpy as np
 from .ort_arrays import ort_value
 from .pages import releasing
 
-__all__ = ["OPTIMIZATION_LEVELS", "Opened", "SessionSettings", "open_session", "runtime_errors"]
+__all__ = ["OPTIMIZATION_LEVELS", "RUN_ONCE", "Opened", "SessionSettings", "open_session", "runtime_errors"]
 
 # By the names that users give them; "all" adds layouts that suit this machine's vector units.
 OPTIMIZATION_LEVELS = {
@@ -49,6 +49,10 @@ class SessionSettings:
     threads: int = 0
     optimization: str = "all"
     prepack: bool = True
+
+
+# For one run, or none: what would be spent on preparing is more than is gained.
+RUN_ONCE = SessionSettings(threads=1, optimization="none", prepack=False)
 
 
 @dataclass

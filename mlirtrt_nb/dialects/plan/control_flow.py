@@ -7,17 +7,27 @@ its results: each branch fills the memory that they lie in.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch_mlir import ir
 
 from ...ir import shapes
-from ...ir.builder import Op
+from ...ir.builder import Op, create
 from ...ir.opdef import OpDef, Operand, Region, ResultDef
+from ...ir.values import terminator
 from ...ir.verifier import reject
 
-__all__ = ["OPS"]
+__all__ = ["OPS", "end_region"]
 
 _EFFECT: frozenset[str] = frozenset()
 _END = "plan.yield"
+
+
+def end_region(block: ir.Block, values: Sequence[ir.Value]) -> None:
+    """Put a `plan.yield` of `values` in the place of the block's terminator."""
+    old = terminator(block)
+    create(_END, [list(values)], loc=old.location, ip=ir.InsertionPoint(old))
+    old.erase()
 
 
 def _yielded(op: Op, number: int) -> tuple[list[ir.Type], list[ir.Type]]:
@@ -27,7 +37,7 @@ def _yielded(op: Op, number: int) -> tuple[list[ir.Type], list[ir.Type]]:
     if len(region.blocks) != 1 or not len(region.blocks[0].operations):
         reject(op, f"{name} must be one block that ends in {_END}")
     block = region.blocks[0]
-    last = block.operations[len(block.operations) - 1].operation
+    last = terminator(block)
     if last.name != _END:
         reject(op, f"{name} ends in {last.name}; it must end in {_END}")
     return [argument.type for argument in block.arguments], [value.type for value in last.operands]

@@ -12,25 +12,26 @@ from torch_mlir import ir
 from ...ir import shapes
 from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
+from ...ir.values import terminator
 from ...ir.verifier import reject
 from .common import TENSOR, check_rank, example, front_axis
 
 __all__ = ["OPS"]
 
 
-def _block(op: Op, number: int, terminator: str) -> tuple[list[ir.Type], list[ir.Type]]:
+def _block(op: Op, number: int, ending: str) -> tuple[list[ir.Type], list[ir.Type]]:
     """A region's argument types, and the types of what its terminator gives on (a condition's flag left "
     "out)."""
     definition, operation = op.definition.regions[number], op.operation
     assert operation is not None
     region = operation.regions[number]
     if len(region.blocks) != 1 or len(region.blocks[0].operations) == 0:
-        reject(op, f"{definition.name} must be one block that ends in {terminator}")
+        reject(op, f"{definition.name} must be one block that ends in {ending}")
     block = region.blocks[0]
-    last = block.operations[len(block.operations) - 1].operation
-    if last.name != terminator:
-        reject(op, f"{definition.name} ends in {last.name}; it must end in {terminator}")
-    group = "args" if terminator == "tensorrt.condition" else "results"
+    last = terminator(block)
+    if last.name != ending:
+        reject(op, f"{definition.name} ends in {last.name}; it must end in {ending}")
+    group = "args" if ending == "tensorrt.condition" else "results"
     return [a.type for a in block.arguments], [v.type for v in Op.of(last).group(group)]
 
 

@@ -6,6 +6,7 @@ from torch_mlir import ir
 
 from ...ir.builder import Op
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
+from ...ir.values import terminator
 from ...ir.verifier import reject
 from .common import TENSOR, example
 
@@ -27,7 +28,7 @@ def _verify_opaque_plugin(op: Op) -> None:
             "input dimension",
         )
     wanted = sum(ir.RankedTensorType(value.type).rank for value in operation.results)
-    given = list(block.operations[len(block.operations) - 1].operands)
+    given = list(terminator(block).operands)
     if len(given) != wanted or any(str(value.type) != "i64" for value in given):
         reject(
             op,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ...dialects.onnx.export import ExportedModel
-from ...dialects.onnx.ort_session import SessionSettings, open_session, runtime_errors
+from ...dialects.onnx.ort_session import RUN_ONCE, open_session, runtime_errors
 from ...dialects.onnx.value_types import Port
 from ...errors import Cancelled, EngineBuildError, TargetError
 from ..base import Binding, BuildRequest, Engine, EngineReport, LayerRow
@@ -13,9 +13,6 @@ from .emit import export
 from .layers import emitted_layers, fused_layers, tensor_bytes
 
 __all__ = ["OnnxRuntimeBuilder", "binding_of"]
-
-
-_CHECK = SessionSettings(threads=1, optimization="none", prepack=False)
 
 
 class OnnxRuntimeBuilder:
@@ -63,7 +60,7 @@ class OnnxRuntimeBuilder:
         except runtime_errors():
             pass
         try:
-            open_session(exported.model.SerializeToString(), request.weights, _CHECK)
+            open_session(exported.model.SerializeToString(), request.weights, RUN_ONCE)
         except runtime_errors() as error:
             raise EngineBuildError(
                 f"ONNX Runtime refused it: {error}", where=f"engine {request.name!r}"

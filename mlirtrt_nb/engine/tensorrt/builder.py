@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from ...errors import Cancelled, EngineBuildError
+from ...progress import Progress
 from ..base import BuildRequest, Engine, EngineReport
 from . import flavor as flavors
 from .layer_log import parse_layers, parse_memory
@@ -13,7 +14,7 @@ from .logger import BuildLog, attach
 from .native_output import NativeOutput
 from .network import Encoded, encode_function, refusal_text, refused
 from .profiles import add_profiles, name_dimensions
-from .progress import BuildMonitor, Progress, run_watched
+from .progress import BuildMonitor, run_watched
 
 __all__ = ["TensorRtBuilder", "new_network", "target_config"]
 

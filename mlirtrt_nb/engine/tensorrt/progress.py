@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...errors import Cancelled
+from ...progress import Progress
 
-__all__ = ["BuildMonitor", "Progress", "run_watched"]
+__all__ = ["BuildMonitor", "run_watched"]
 
 T = TypeVar("T")
-Progress = Callable[[str, int, int], bool]
 _POLL_SECONDS = 0.1
 
 

@@ -59,6 +59,7 @@ class PlanClustering(Pass):
 
     def _cluster_function(self, block: ir.Block) -> None:
         from ...dialects.plan.attributes import BACKENDS
+        from ...ir.values import is_read
         from .dataflow import backend_of, producers_of, work_of
         from .values import CONTROL_FLOW, READ, is_constant
 
@@ -88,10 +89,10 @@ class PlanClustering(Pass):
                 for op in members[cluster]:
                     op.move_before(terminator)
         for op in operations:
-            if is_constant(op) and not _is_read(op):
+            if is_constant(op) and not is_read(op):
                 op.erase()
         for op in reversed([op.operation for op in block.operations]):
-            if READ in op.attributes and not _is_read(op):
+            if READ in op.attributes and not is_read(op):
                 op.erase()
 
 
@@ -104,10 +105,6 @@ def _is_helper(function: ir.OpView) -> bool:
         return False
     operations = [op.operation for op in function.regions[0].blocks[0].operations]
     return all(is_host_op(op) or is_constant(op) for op in operations)
-
-
-def _is_read(operation: ir.Operation) -> bool:
-    return any(True for result in operation.results for _ in result.uses)
 
 
 def _wrap(group: list[ir.Operation], backend: str, terminator: ir.Operation) -> None:

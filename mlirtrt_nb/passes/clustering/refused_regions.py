@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from torch_mlir import ir
 
+from ...dialects.plan.control_flow import end_region
 from ...ir.builder import Op, create
 from ...ir.constants import attribute_of, value_of
+from ...ir.shapes import DYNAMIC
+from ...ir.values import terminator
 from .values import CONTROL_FLOW, nested
 from .worth import is_worth_splitting
 
@@ -56,7 +59,7 @@ def _open_if(operation: ir.Operation) -> ir.Operation:
     for source, target in zip(operation.regions, made.regions, strict=True):
         block = source.blocks[0]
         block.append_to(target)
-        _end(block, list(_last(block).operands))
+        end_region(block, list(terminator(block).operands))
     _replace(operation, list(made.results))
     return made
 
@@ -80,10 +83,10 @@ def _open_for(operation: ir.Operation) -> ir.Operation:
         if not from_zero:
             number = _binary("kSUM", lower, _binary("kPROD", number, step))
     block.arguments[0].replace_all_uses_with(number)
-    end = _last(body)
+    end = terminator(body)
     with ir.InsertionPoint(end):
         goes_on = _constant(True, _scalar("i1"))
-    _end(body, [goes_on, *end.operands])
+    end_region(body, [goes_on, *end.operands])
     _replace(operation, _arranged(operation, made))
     return made
 
@@ -100,10 +103,10 @@ def _open_while(operation: ir.Operation) -> ir.Operation:
         _leave_to_host(operation, trips)
     test, block = (region.blocks[0] for region in operation.regions)
     made, body = _loop(operation, [trips, going, init], list(block.arguments), block)
-    end = _last(body)
+    end = terminator(body)
     given = list(end.operands)
     again = _inlined(test, given[: len(init)], end)
-    _end(body, [*again, *given[len(init) :]])
+    end_region(body, [*again, *given[len(init) :]])
     _replace(operation, _arranged(operation, made))
     return made
 
@@ -120,7 +123,7 @@ def _loop(
     """A `plan.loop` before the op, and its body: the ops of `block`, with the body's arguments for `carried`.
     Slices of the turn are read by the turn's number."""
     kinds = [value.type for value in carried]
-    collected = [value.type for value in list(_last(block).operands)[len(carried) :]]
+    collected = [value.type for value in list(terminator(block).operands)[len(carried) :]]
     results = [*kinds, *(_stacked(kind) for kind in collected)]
     made = create("plan.loop", operands, None, results, ip=ir.InsertionPoint(operation))
     types = [_scalar("i64"), *kinds]
@@ -246,18 +249,7 @@ def _cast(value: ir.Value, element: str) -> ir.Value:
 
 def _stacked(kind: ir.Type) -> ir.Type:
     ranked = ir.RankedTensorType(kind)
-    return ir.RankedTensorType.get([ir.ShapedType.get_dynamic_size(), *ranked.shape], ranked.element_type)
-
-
-def _last(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
-
-
-def _end(block: ir.Block, values: Sequence[ir.Value]) -> None:
-    """End a block in a `plan.yield`."""
-    old = _last(block)
-    create("plan.yield", [list(values)], loc=old.location, ip=ir.InsertionPoint(old))
-    old.erase()
+    return ir.RankedTensorType.get([DYNAMIC, *ranked.shape], ranked.element_type)
 
 
 def _replace(operation: ir.Operation, values: Sequence[ir.Value]) -> None:

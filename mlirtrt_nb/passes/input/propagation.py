@@ -19,6 +19,7 @@ from ...dialects.onnx.ops import constant, constant_value, is_absent
 from ...ir import dtypes
 from ...ir.builder import Op
 from ...ir.locations import sources_of
+from ...ir.shapes import DYNAMIC
 from ...program import Program
 from ..firing import report
 from ..tensorrt.conversions.dims import Dims
@@ -39,7 +40,6 @@ _NEVER = frozenset(f"onnx.{name}" for name in _NEVER_NAMES.split())
 # Ops whose result has, dimension by dimension, the shape that an operand holds: which operand.
 _SHAPED_BY = {"onnx.reshape": 1, "onnx.constantofshape": 0, "onnx.resize": 3}
 _SIZES_OTHERWISE = ("axes", "keep_aspect_ratio_policy")  # attributes by which sizes are not the shape
-_DYNAMIC = ir.ShapedType.get_dynamic_size()
 _MOST_WANTED = 64  # elements of a value that the type of a reader may depend on
 
 Evaluate = Callable[[list[ir.Operation]], dict[ir.Value, np.ndarray]]
@@ -133,13 +133,13 @@ class Sweep:
         if elements is None:
             return None
         data = operation.operands[0].type
-        dims = [_DYNAMIC] * len(elements)
+        dims = [DYNAMIC] * len(elements)
         for axis, element in enumerate(elements):
             if isinstance(element, int) and element > 0:
                 dims[axis] = element
             elif element == 0 and operation.name == "onnx.reshape":
                 known = isinstance(data, ir.RankedTensorType) and axis < data.rank
-                dims[axis] = data.shape[axis] if known else _DYNAMIC  # type: ignore[attr-defined]
+                dims[axis] = data.shape[axis] if known else DYNAMIC  # type: ignore[attr-defined]
         return ir.RankedTensorType.get_unchecked(dims, result.element_type)
 
     # Regions ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
+from ...ir.values import has_uses, is_read
 from ...program import Program
 from ..firing import report
 
@@ -21,10 +22,6 @@ def functions(program: Program) -> Iterator[ir.Operation]:
         operation = op.operation
         if operation.name == "func.func" and len(operation.regions[0].blocks):
             yield operation
-
-
-def has_uses(value: ir.Value) -> bool:
-    return next(iter(value.uses), None) is not None
 
 
 def only_user(value: ir.Value) -> ir.Operation | None:
@@ -59,7 +56,7 @@ def _erase_in(block: ir.Block) -> int:
         operation = op.operation
         if not operation.name.startswith("onnx.") or operation.name in _KEPT:
             continue
-        if not any(has_uses(result) for result in operation.results):
+        if not is_read(operation):
             operation.erase()
             count += 1
         elif len(operation.regions):

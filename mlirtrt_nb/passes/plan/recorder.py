@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...errors import PassError
 from ...ir import dtypes, shapes
 from ...ir.locations import sources_of
+from ...ir.values import terminator
 from .signature import dictionaries, name_of
 from .steps import CALLS, CONSTANTS, Memory, Step, constant_memory, ranked, symbol_path, walk
 
@@ -51,7 +52,7 @@ class Recorder:
         """Record every op of `function`, which must be one block of constants, calls, branches and loops."""
         body = function.regions[0].blocks[0]
         self._declare(function, body)
-        end = body.operations[len(body.operations) - 1].operation
+        end = terminator(body)
         self.region(body, self.outputs)
         self.wait(end.location)
 
@@ -131,7 +132,7 @@ class Recorder:
             self.inputs.append(memory)
             self.places[argument] = {"host": memory}
         attributes = dictionaries(function, "res_attrs")
-        for n, value in enumerate(block.operations[len(block.operations) - 1].operation.operands):
+        for n, value in enumerate(terminator(block).operands):
             name = name_of(attributes, n, "result")
             self.outputs.append(Memory("output", "host", value.type, self._bytes(value, "host"), n, name))
 

@@ -11,10 +11,11 @@ from ...dialects.tensorrt.limits import refusal
 from ...errors import VerificationError
 from ...ir.attributes import to_python
 from ...ir.constants import value_of
+from ...ir.values import is_read
 from ...ir.verifier import verify_op
 from ...program import Program
 from ..firing import report
-from ..input.rewriting import fused, has_uses, only_user
+from ..input.rewriting import fused, only_user
 
 __all__ = [
     "binary",
@@ -127,7 +128,7 @@ def erase_unused(operation: ir.Operation) -> None:
     waiting = [operation]
     while waiting:
         current = waiting.pop()
-        if not current.name.startswith("tensorrt.") or any(has_uses(result) for result in current.results):
+        if not current.name.startswith("tensorrt.") or is_read(current):
             continue
         sources = [value.owner.operation for value in current.operands if not isinstance(value.owner, ir.Block)]
         # An op may wait twice, as the source of two; it must not be looked at once it is gone.

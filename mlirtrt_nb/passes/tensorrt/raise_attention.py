@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from ...ir import shapes
 from ...ir.builder import Op, create
+from ...ir.values import rank_of
 from ...program import Program
 from ..base import Pass, PassContext, register
 from .matching import binary, fused, is_taken, maker, only_user, operations, replace, scalar
@@ -48,14 +49,10 @@ class _Match:
     chain: list[ir.Operation]
 
 
-def _rank(value: ir.Value) -> int:
-    return ir.RankedTensorType(value.type).rank
-
-
 def _match(program: Program, softmax: ir.Operation) -> _Match | None:
     """The attention whose softmax it is; all inner values are read once."""
     mixed = only_user(softmax.results[0])
-    rank = _rank(softmax.results[0])
+    rank = rank_of(softmax.results[0])
     if mixed is None or mixed.name != "tensorrt.matrix_multiply" or rank != 4:
         return None
     if Op.of(softmax).attr("axis") != rank - 1 or mixed.operands[0] != softmax.results[0]:

@@ -10,9 +10,10 @@ from torch_mlir import ir
 
 from ...ir import shapes
 from ...ir.builder import Op, create
+from ...ir.values import is_read
 from ...program import Program
 from ..base import Pass, PassContext, register
-from .matching import fused, has_uses, kind_of, maker, only_user, operations, replace, scalar
+from .matching import fused, kind_of, maker, only_user, operations, replace, scalar
 
 __all__ = ["FOLDS", "Fold", "TensorrtCanonicalize"]
 
@@ -69,7 +70,7 @@ def _erase_dead(program: Program) -> None:
     program.module.operation.walk(visit)
     for operation in reversed(found):
         pure = "pure" in Op.of(operation).definition.traits
-        if pure and len(operation.results) and not any(has_uses(result) for result in operation.results):
+        if pure and len(operation.results) and not is_read(operation):
             operation.erase()
 
 

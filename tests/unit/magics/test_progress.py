@@ -10,7 +10,8 @@ import pytest
 
 from mlirtrt_nb.errors import Cancelled, CompileError
 from mlirtrt_nb.magics import progress
-from mlirtrt_nb.magics.progress import Report, run
+from mlirtrt_nb.magics.progress import run
+from mlirtrt_nb.progress import Progress
 
 
 class Drawn(list):
@@ -59,7 +60,7 @@ def test_quick_work_draws_no_bar(drawn: Drawn) -> None:
 def test_reports_are_drawn(drawn: Drawn) -> None:
     """What is reported is drawn as a share; an unknown total has none, and more than all is all."""
 
-    def work(report: Report) -> None:
+    def work(report: Progress) -> None:
         for state in (("passes", 1, 4), ("building", 3, 0), ("late", 9, 8)):
             assert report(*state)
             assert until(lambda: any(entry[0] == state[0] for entry in drawn))  # noqa: B023
@@ -76,7 +77,7 @@ def test_errors_are_passed_on(drawn: Drawn) -> None:
     """An error of the work reaches the caller as it is, and the bar names the phase."""
     error = CompileError("no")
 
-    def work(report: Report) -> None:
+    def work(report: Progress) -> None:
         report("building main_0", 1, 2)
         raise error
 
@@ -89,7 +90,7 @@ def test_errors_are_passed_on(drawn: Drawn) -> None:
 def test_what_fails_before_it_reports_names_no_phase(drawn: Drawn) -> None:
     """The bar says failed, and nothing of what had not begun."""
 
-    def work(report: Report) -> None:
+    def work(report: Progress) -> None:
         raise CompileError("no")
 
     with pytest.raises(CompileError):
@@ -101,7 +102,7 @@ def test_an_interrupt_stops_the_work(drawn: Drawn) -> None:
     """The stop button makes `report` false; the work's own Cancelled reaches the caller within a second."""
     stopped = threading.Event()
 
-    def work(report: Report) -> None:
+    def work(report: Progress) -> None:
         _thread.interrupt_main()
         assert until(lambda: not report("building", 1, 2))
         stopped.set()
@@ -118,7 +119,7 @@ def test_an_interrupt_stops_the_work(drawn: Drawn) -> None:
 def test_an_interrupt_at_the_last_moment_is_still_a_stop(drawn: Drawn) -> None:
     """Work that finishes although it was asked to stop counts as stopped, so that Run All stops."""
 
-    def work(report: Report) -> int:
+    def work(report: Progress) -> int:
         _thread.interrupt_main()
         until(lambda: not report("writing", 1, 1))
         return 1
@@ -132,7 +133,7 @@ def test_work_that_does_not_react(drawn: Drawn, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.05)
     end = threading.Event()
 
-    def work(report: Report) -> None:
+    def work(report: Progress) -> None:
         _thread.interrupt_main()
         end.wait(5)
 

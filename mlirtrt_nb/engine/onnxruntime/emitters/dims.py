@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from ....errors import EngineBuildError
+from ....ir.values import rank_of
 from ..scope import Scope
 
 __all__ = [
@@ -20,10 +21,6 @@ __all__ = [
     "unsqueeze",
     "vector",
 ]
-
-
-def rank_of(value: ir.Value) -> int:
-    return ir.RankedTensorType(value.type).rank
 
 
 def dims_of(value: ir.Value) -> list[int]:

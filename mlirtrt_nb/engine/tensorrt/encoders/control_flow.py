@@ -12,6 +12,7 @@ from torch_mlir import ir
 from ....errors import EngineBuildError
 from ....ir.builder import Op
 from ....ir.constants import value_of
+from ....ir.values import has_uses
 from ..scope import Scope
 from .registry import encodes, member
 
@@ -65,7 +66,7 @@ def for_(s: Scope, op: Op) -> list[Any]:
     loop = s.made(s.net.add_loop())
     s.made(loop.add_trip_limit(count, s.trt.TripLimit.COUNT))
     inner = s.child(loop=loop)
-    if any(True for _ in block.arguments[0].uses):
+    if has_uses(block.arguments[0]):
         number = s.made(loop.add_recurrence(s.input(op, "lowerBound")))
         following = s.net.add_elementwise(
             number.get_output(0), s.input(op, "step"), s.trt.ElementWiseOperation.SUM
@@ -113,7 +114,7 @@ def _outputs(
         recurrence.set_input(1, inner.settled(value) if collected else _closing(inner, value))
     assert op.operation is not None
     results = [
-        _last(s, loop, layer) if any(True for _ in result.uses) else None
+        _last(s, loop, layer) if has_uses(result) else None
         for layer, result in zip(carried, op.operation.results, strict=False)
     ]
     kinds, axes = op.attr("collected") or [], op.attr("collect_axes") or []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import (
+from . import (  # noqa: F401  (each import enters its converters)
     activations,
     attention,
     comparisons,
@@ -33,33 +33,4 @@ from . import (
 from .function import FALLBACK, convert_function
 from .node import CONVERTERS, Node, Refused
 
-__all__ = ["CONVERTERS", "FALLBACK", "FAMILIES", "Node", "Refused", "convert_function"]
-
-FAMILIES = (
-    activations,
-    attention,
-    comparisons,
-    control_flow,
-    convolution,
-    elementwise,
-    fourier,
-    gather_scatter,
-    integers,
-    losses,
-    matmul,
-    normalization,
-    padding,
-    pooling,
-    quantization,
-    recurrent,
-    reductions,
-    reshaping,
-    resize,
-    rotary,
-    selection,
-    shapes,
-    slicing,
-    softmax,
-    vision,
-    windows,
-)
+__all__ = ["CONVERTERS", "FALLBACK", "Node", "Refused", "convert_function"]

@@ -8,6 +8,7 @@ import numpy as np
 from torch_mlir import ir
 
 from ....ir.builder import create
+from ....ir.values import terminator
 from .emitter import Emitter
 from .node import Node, Refused, constant_array, converter, element, rank_of, shape_of
 from .shape_values import producer
@@ -87,7 +88,7 @@ def _runs_on(node: Node, source: ir.Block) -> bool:
     """Whether the condition is true before and after every turn."""
     if node.input(1) is not None and not _is_true(node, node[1]):
         return False
-    end = source.operations[len(source.operations) - 1].operation
+    end = terminator(source)
     value = end.operands[0]
     while True:
         made = producer(value)

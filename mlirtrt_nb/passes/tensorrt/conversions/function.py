@@ -13,6 +13,7 @@ from ....dialects.onnx.inference import merge
 from ....dialects.onnx.ops import is_constant, opset
 from ....dialects.onnx.schemas import identity
 from ....dialects.tensorrt.limits import refusal
+from ....ir.values import is_read, terminator
 from ...clustering.worth import is_worth_splitting
 from ...firing import report
 from .dims import Dims
@@ -248,7 +249,7 @@ class _Function:
 
     def _return(self) -> None:
         """Return constants in the tensorrt dialect where it has their type, and declare what is returned."""
-        end = self._block.operations[len(self._block.operations) - 1].operation
+        end = terminator(self._block)
         for index, value in enumerate(end.operands):
             if is_constant(value) and str(value.type.element_type) in _RETURNED:  # type: ignore[attr-defined]
                 end.operands[index] = self._emitter.value(value)
@@ -275,7 +276,7 @@ def _sweep(block: ir.Block) -> None:
     """Remove what nothing reads from a block and from the Plan's regions in it."""
     for operation in reversed([op.operation for op in block.operations]):
         # What has no results, as an assertion, is there for what it does.
-        if operation.name.startswith(_DIALECTS) and len(operation.results) and not _is_read(operation):
+        if operation.name.startswith(_DIALECTS) and len(operation.results) and not is_read(operation):
             operation.erase()
         elif operation.name.startswith("plan."):
             for region in operation.regions:
@@ -289,7 +290,3 @@ def _is_quantized(value: ir.Value) -> bool:
 
 def _text(operation: ir.Operation, name: str) -> str:
     return str(operation.attributes[name].value)  # type: ignore[attr-defined]
-
-
-def _is_read(operation: ir.Operation) -> bool:
-    return any(True for result in operation.results for _ in result.uses)

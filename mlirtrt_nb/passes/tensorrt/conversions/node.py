@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
+from ....dialects.onnx.ops import is_absent
 from ....ir.builder import Op
 from ....ir.constants import value_of
+from ....ir.values import has_uses, rank_of
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -51,10 +53,6 @@ def element(value: ir.Value) -> str:
     return str(value.type.element_type)  # type: ignore[attr-defined]
 
 
-def rank_of(value: ir.Value) -> int:
-    return value.type.rank  # type: ignore[attr-defined]
-
-
 def shape_of(value: ir.Value) -> tuple[int | None, ...]:
     """The dimensions; None for one that is dynamic."""
     kind = value.type
@@ -89,8 +87,8 @@ class Node:
         self.weights = weights
         self.dims = dims
         self.convert_block = convert_block
-        self.inputs = [None if _is_none(value) else value for value in operation.operands]
-        self.results = [None if _is_none(value) else value for value in operation.results]
+        self.inputs = [None if is_absent(value) else value for value in operation.operands]
+        self.results = [None if is_absent(value) else value for value in operation.results]
         self._op = Op.of(operation)
 
     def attr(self, name: str, default: Any = None) -> Any:
@@ -125,7 +123,7 @@ class Node:
     def is_read(self, index: int) -> bool:
         """Whether anything reads the result."""
         value = self.results[index] if index < len(self.results) else None
-        return value is not None and any(True for _ in value.uses)
+        return value is not None and has_uses(value)
 
     def is_only_returned(self, index: int = 0) -> bool:
         """Whether nothing reads the result but the function's end."""
@@ -156,10 +154,6 @@ class Node:
         if not -rank <= value < max(rank, 1):
             raise Refused(f"axis {value} is out of range for rank {rank}")
         return value + rank if value < 0 else value
-
-
-def _is_none(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.NoneType)
 
 
 def constant_array(value: ir.Value, weights: MutableMapping[str, np.ndarray]) -> np.ndarray | None:

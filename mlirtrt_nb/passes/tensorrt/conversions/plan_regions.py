@@ -13,7 +13,10 @@ from torch_mlir import ir
 
 from ....dialects.onnx.inference import TypeInference, join, merge
 from ....dialects.onnx.ops import constant, constant_value, is_absent, make
+from ....dialects.plan.control_flow import end_region
 from ....ir.builder import Op, create
+from ....ir.shapes import DYNAMIC
+from ....ir.values import terminator
 
 __all__ = ["CONTROL_FLOW", "CannotOpen", "Opened", "open_up"]
 
@@ -66,7 +69,7 @@ class _Maker:
         self._i64 = ir.RankedTensorType.get([], ir.IntegerType.get_signless(64))
 
     def branch(self) -> Opened:
-        ends = [list(_last(region.blocks[0]).operands) for region in self._original.regions]
+        ends = [list(terminator(region.blocks[0]).operands) for region in self._original.regions]
         for result, first, second in zip(self._original.results, *ends, strict=True):
             result.set_type(_either(result.type, first.type, second.type))
         copy = self._original.clone(self._point)
@@ -75,7 +78,7 @@ class _Maker:
         for source, target in zip(copy.regions, made.regions, strict=True):
             block = source.blocks[0]
             block.append_to(target)
-            _end(block, list(_last(block).operands))
+            end_region(block, list(terminator(block).operands))
         copy.erase()
         return Opened(made, list(made.results))
 
@@ -86,7 +89,7 @@ class _Maker:
         with ir.InsertionPoint.at_block_begin(block), self._location:
             going_in.replace_all_uses_with(constant(np.array(True), self._weights))
         block.erase_argument(1)
-        yielded = list(_last(block).operands)
+        yielded = list(terminator(block).operands)
         made = self._plan_loop(block, [trips, going, init], yielded, carried)
         return Opened(made, list(made.results))
 
@@ -114,7 +117,7 @@ class _Maker:
         self._slices(block, trips, list(zip(sequences, axes, backward, strict=True)))
         with ir.InsertionPoint.at_block_begin(block), self._location:
             goes_on = constant(np.array(True), self._weights)
-        yielded = [goes_on, *_last(block).operands]
+        yielded = [goes_on, *terminator(block).operands]
         made = self._plan_loop(block, [trips, None, init], yielded, carried)
         opened = Opened(made, list(made.results), [op for op in before if op.name != "onnx.constant"])
         for n in range(outputs):
@@ -140,7 +143,7 @@ class _Maker:
                 argument.set_type(kind)
             self._infer(block)
             skipped = 1 if fixed else 0
-            yielded = [v.type for v in list(_last(block).operands)[skipped : skipped + len(carried)]]
+            yielded = [v.type for v in list(terminator(block).operands)[skipped : skipped + len(carried)]]
             joined = [join(a, b) for a, b in zip(carried, yielded, strict=True)]
             if joined == carried or attempt == _ROUNDS - 1:
                 if joined != carried:
@@ -181,7 +184,7 @@ class _Maker:
         kinds = [*carried, *(_stacked(value.type) for value in yielded[1 + len(carried) :])]
         made = create("plan.loop", given, None, kinds, loc=self._location, ip=self._point)
         block.append_to(made.regions[0])
-        _end(block, yielded)
+        end_region(block, yielded)
         self._copy.erase()
         return made
 
@@ -259,7 +262,7 @@ def _either(declared: ir.Type, first: ir.Type, second: ir.Type) -> ir.Type:
     if not isinstance(joined, ir.RankedTensorType) or not isinstance(declared, ir.RankedTensorType):
         return joined
     agree = declared.rank == joined.rank and all(
-        a == b or ir.ShapedType.get_dynamic_size() in (a, b)
+        a == b or DYNAMIC in (a, b)
         for kind in (first, second)
         for a, b in zip(declared.shape, ir.RankedTensorType(kind).shape, strict=True)
     )
@@ -268,17 +271,6 @@ def _either(declared: ir.Type, first: ir.Type, second: ir.Type) -> ir.Type:
 
 def _of_each(view: Op, name: str, count: int) -> list[int]:
     return list(view.attr(name) or [0] * count)
-
-
-def _last(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
-
-
-def _end(block: ir.Block, values: Sequence[ir.Value]) -> None:
-    """End a block in a `plan.yield`."""
-    old = _last(block)
-    create("plan.yield", [list(values)], loc=old.location, ip=ir.InsertionPoint(old))
-    old.erase()
 
 
 def _without(kind: ir.Type, axis: int) -> ir.Type:
@@ -292,4 +284,4 @@ def _stacked(kind: ir.Type) -> ir.Type:
     """The type of values of one type along a new first axis."""
     if not isinstance(kind, ir.RankedTensorType):
         return kind
-    return ir.RankedTensorType.get([ir.ShapedType.get_dynamic_size(), *kind.shape], kind.element_type)
+    return ir.RankedTensorType.get([DYNAMIC, *kind.shape], kind.element_type)

@@ -16,13 +16,12 @@ from torch_mlir import ir
 from ....ir import dtypes
 from ....ir.builder import create
 from ....ir.constants import INLINE_ELEMENTS, array_type, attribute_of, handle_name
+from ....ir.shapes import DYNAMIC
 from .node import Refused, constant_array, constant_attribute, element
 
 __all__ = ["Shape", "Values"]
 
 Shape = Sequence["int | None"]
-
-_DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 class Values:
@@ -155,7 +154,7 @@ class Values:
         found = self._elements.get(kind)
         if found is None:
             found = self._elements[kind] = ir.Type.parse(kind)
-        shape = [_DYNAMIC if d is None else d for d in dims]
+        shape = [DYNAMIC if d is None else d for d in dims]
         return ir.RankedTensorType.get(shape, found, loc=self._unknown)
 
     # Any op

@@ -8,6 +8,7 @@ import numpy as np
 from torch_mlir import ir
 
 from ....ir.builder import Op
+from ....ir.values import has_uses
 from ..conversions.emitter import Emitter
 from .cells import CELLS
 from .frame import Frame
@@ -22,7 +23,7 @@ _WHOLE, _LAST = (2, 0, 1, 3), (1, 0, 2)
 def expand(op: Op, emit: Emitter, weights: MutableMapping[str, np.ndarray]) -> list[ir.Value | None]:
     """What an lstm, gru or rnn op gives, made where `emit` stands; None for an output that nothing reads."""
     assert op.operation is not None
-    sequence = _Sequence(op, emit, weights, whole=any(True for _ in op.operation.results[0].uses))
+    sequence = _Sequence(op, emit, weights, whole=has_uses(op.operation.results[0]))
     initial = [sequence.frame.initial(name) for name in sequence.cell.states]
     output, last = sequence.once(initial) if sequence.frame.steps == 1 else sequence.loop(initial)
     if sequence.frame.batch_first:
