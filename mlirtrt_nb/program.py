@@ -43,7 +43,8 @@ class Program:
     """An MLIR module with its weights.
 
     Attributes:
-        module: the live module op. Its context belongs to this program and its clones.
+        module: the live module op. Its context belongs to this program and its clones; it gets the ops that
+            the module itself has none of when the module is first looked at.
         weights: name -> array for each `dense_resource<name>` in the module; arrays may be memory maps.
         name: shown in displays and used for files.
         source: what the program was loaded from (a path, "<cell>"), for messages.
@@ -60,7 +61,7 @@ class Program:
         source: str = "<memory>",
         text_source: str | None = None,
     ) -> None:
-        self.module = module
+        self._module = module
         self._describe(weights, name, source, text_source)
 
     def _describe(
@@ -94,10 +95,23 @@ class Program:
         return program
 
     @cached_property
-    def module(self) -> ModuleOp:
-        """The live module op."""
+    def _module(self) -> ModuleOp:
+        """The module, to look at and to copy: its context may lack ops that it has none of."""
         read: Callable[[dict[str, np.ndarray]], ModuleOp] = self.__dict__["_read"]
         return read(self.weights)
+
+    @property
+    def module(self) -> ModuleOp:
+        """The live module op. Ops of every dialect can be made in its context."""
+        from .ir.context import complete
+
+        module = self._module
+        complete(module.context)
+        return module
+
+    @module.setter
+    def module(self, module: ModuleOp) -> None:
+        self._module = module
 
     @property
     def context(self) -> ir.Context:
@@ -116,21 +130,21 @@ class Program:
     def _signature(self) -> tuple[list[TensorSpec], ...]:
         from .ir.inspect import signature
 
-        return tuple([TensorSpec(*entry) for entry in side] for side in signature(self.module.operation))
+        return tuple([TensorSpec(*entry) for entry in side] for side in signature(self._module.operation))
 
     @property
     def ops(self) -> pd.DataFrame:
         """One row per kind of op, most frequent first: op, dialect, count."""
         from .ir.inspect import op_table
 
-        return op_table(self.module.operation)
+        return op_table(self._module.operation)
 
     def text(self, custom: bool = True, locations: Locations = False, limit: int | None = None) -> str:
         """The module as text; see `ir.assembly.print_module`. Names are shown where the user gave them."""
         from .ir.assembly import print_module
 
         return print_module(
-            self.module, custom=custom, locations=locations, limit=limit, names=self.text_source is not None
+            self._module, custom=custom, locations=locations, limit=limit, names=self.text_source is not None
         )
 
     def graph(self, function: str | None = None, **options: Any) -> GraphView:
@@ -158,7 +172,7 @@ class Program:
         from .ir.bytecode import write_module
 
         meta = {"name": self.name, "source": self.source, "text_source": self.text_source}
-        write(path, PROGRAM, meta, {"ir": write_module(self.module)}, self.weights)
+        write(path, PROGRAM, meta, {"ir": write_module(self._module)}, self.weights)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Program:
@@ -177,7 +191,7 @@ class Program:
         from .ir.bytecode import write_module
 
         meta = {"name": self.name, "source": self.source, "text_source": self.text_source}
-        return _restored, (write_module(self.module), self.weights, meta)
+        return _restored, (write_module(self._module), self.weights, meta)
 
     def __repr__(self) -> str:
         sides = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
@@ -202,7 +216,7 @@ class Program:
 
     def _copied_into(self, kind: type[P]) -> P:
         made = kind(
-            self.module.operation.clone(),
+            self._module.operation.clone(),
             dict(self.weights),
             name=self.name,
             source=self.source,

@@ -1,11 +1,15 @@
-"""MLIR contexts with every dialect the package knows.
+"""MLIR contexts with every dialect the package knows, or with a few ops of one until more are needed.
 
 Each Program has a context of its own: attributes live as long as their context, so a dropped Program
 frees all it held, and names of weights never clash between programs.
+
+Loading all dialects takes longer than importing a small model. So an importer takes a context with the ops
+that its model has, and whoever else looks at the module gets it in a context that has been completed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -20,6 +24,8 @@ from . import irdl
 from .opdef import DialectDef, OpDef
 
 __all__ = [
+    "complete",
+    "context_of_ops",
     "definition",
     "definitions",
     "give_back",
@@ -78,6 +84,8 @@ def shown_name(op_name: str) -> str:
 _spare: list[ir.Context] = []
 _uses: WeakKeyDictionary[ir.Context, int] = WeakKeyDictionary()
 _MOST_USES = 100  # types and attributes stay in their context
+# The dialect and its ops that a context was made with, while it lacks the others.
+_partial: WeakKeyDictionary[ir.Context, tuple[str, frozenset[str]]] = WeakKeyDictionary()
 
 
 def keep_spare() -> None:
@@ -103,14 +111,37 @@ def new_context() -> ir.Context:
     return _made()
 
 
+def context_of_ops(dialect: str, names: Iterable[str]) -> ir.Context:
+    """A context with the builtin and func dialects and the ops `names` of `dialect`, to be completed later."""
+    context = ir.Context(load_on_create_dialects=["func"])
+    loaded = frozenset(names)
+    irdl.load_some(definitions()[dialect], loaded, context)
+    _partial[context] = dialect, loaded
+    return context
+
+
+def complete(context: ir.Context) -> None:
+    """Give a context of `context_of_ops` all that a `new_context` has; any other is left as it is."""
+    if context not in _partial:
+        return
+    dialect, loaded = _partial.pop(context)
+    context.load_all_available_dialects()
+    _fill(context, {dialect: loaded})
+
+
 def _made() -> ir.Context:
     context = ir.Context()
+    _fill(context, {})
+    return context
+
+
+def _fill(context: ir.Context, loaded: dict[str, frozenset[str]]) -> None:
+    """All dialects that MLIR does not bring, less the ops by dialect that the context has already."""
     with context:
         _stablehlo.register_dialect(context)
         torch_dialect.register_dialect(context)
     for dialect in definitions().values():
-        irdl.load(dialect, context)
-    return context
+        irdl.load(dialect, context, loaded.get(dialect.name, frozenset()))
 
 
 def load_chlo(context: ir.Context) -> None:

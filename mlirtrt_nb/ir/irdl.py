@@ -1,15 +1,16 @@
-"""Turns a `DialectDef` into IRDL, loads it into a context, and attaches the traits."""
+"""Turns a `DialectDef` into IRDL, loads it or some of its ops into a context, and attaches the traits."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 
 from torch_mlir import ir
 from torch_mlir.dialects import ext, irdl
 
 from .opdef import VARIADIC_SLOTS, DialectDef, OpDef
 
-__all__ = ["load", "needs_segments", "slots"]
+__all__ = ["load", "load_some", "needs_segments", "slots"]
 
 
 def slots(definitions: tuple) -> list[str]:
@@ -54,16 +55,17 @@ def _parametric(keyword: str, name: str, params: tuple[str, ...]) -> str:
     return f"irdl.{keyword} @{name} {{\n{declare}{f'irdl.parameters({listed})' if params else ''}\n}}\n"
 
 
-def _text(dialect: DialectDef) -> str:
+def _definition(dialect: DialectDef, ops: Iterable[OpDef]) -> str:
+    """The dialect with all of its attributes and types, and with `ops`."""
     parts = [_parametric("attribute", enum, ("value",)) for enum in dialect.enums]
     parts += [_parametric("attribute", name, params) for name, params in dialect.params.items()]
     types = dialect.types if isinstance(dialect.types, dict) else dict.fromkeys(dialect.types, ())
     parts += [_parametric("type", name, params) for name, params in types.items()]
-    parts += [_operation(op) for op in dialect.ops.values()]
+    parts += [_operation(op) for op in ops]
     return f"irdl.dialect @{dialect.name} {{\n{''.join(parts)}}}\n"
 
 
-# Bytecode of each dialect's IRDL module: it parses twice as fast as text, and every Program has a context.
+# Bytecode of each dialect's IRDL module: it parses twice as fast as text.
 _BYTECODE: dict[DialectDef, bytes] = {}
 
 
@@ -72,19 +74,45 @@ def _module(dialect: DialectDef) -> ir.Module:
     bytecode = _BYTECODE.get(dialect)
     if bytecode is not None:
         return ir.Module.parse(bytecode)
-    module = ir.Module.parse(_text(dialect))
+    module = ir.Module.parse(_definition(dialect, dialect.ops.values()))
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     _BYTECODE[dialect] = buffer.getvalue()
     return module
 
 
-def load(dialect: DialectDef, context: ir.Context) -> None:
-    """Register `dialect` in `context`: IRDL definitions, then the traits of each op."""
+def load(dialect: DialectDef, context: ir.Context, loaded: frozenset[str] = frozenset()) -> None:
+    """Register `dialect` in `context`: IRDL definitions, then the traits of each op.
+
+    `loaded` names the ops that `load_some` has put there, together with the attributes and types.
+    """
     with context, ir.Location.unknown():
-        irdl.load_dialects(_module(dialect))
+        module = _module(dialect)
+        if loaded:
+            _drop_loaded(module, loaded)
+        irdl.load_dialects(module)
         for op in dialect.ops.values():
+            if op.name not in loaded:
+                _attach(op)
+
+
+def load_some(dialect: DialectDef, names: frozenset[str], context: ir.Context) -> None:
+    """Register the attributes and types of `dialect` and the ops `names` in `context`."""
+    ops = [dialect.ops[name] for name in sorted(names)]
+    with context, ir.Location.unknown():
+        irdl.load_dialects(ir.Module.parse(_definition(dialect, ops)))
+        for op in ops:
             _attach(op)
+
+
+def _drop_loaded(module: ir.Module, ops: frozenset[str]) -> None:
+    """Leave out what a context has already: MLIR ends the process where an op is registered twice."""
+    dialect = module.body.operations[0]
+    prefix = dialect.attributes["sym_name"].value + "."
+    for entry in list(dialect.regions[0].blocks[0]):
+        known = isinstance(entry.opview, irdl.AttributeOp | irdl.TypeOp)
+        if known or prefix + entry.attributes["sym_name"].value in ops:
+            entry.operation.erase()
 
 
 def _attach(op: OpDef) -> None:

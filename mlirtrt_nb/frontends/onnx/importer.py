@@ -17,12 +17,12 @@ from ...ir.opdef import VARIADIC_SLOTS
 from .attributes import AttributeMaker, constant_array, plain_value
 from .checks import AXIS_OPS, check_axis
 from .loops import argument_types
-from .nodes import describe, node_names, read_names
+from .nodes import all_nodes, describe, read_names
 from .op_forms import OpForm, form_of
 from .types import TypeTable
 from .weights import TensorReader
 
-__all__ = ["Importer"]
+__all__ = ["Importer", "op_names"]
 
 # In training mode it must name all its outputs, read or not.
 _ALL_RESULTS = ("onnx.batchnormalization",)
@@ -31,6 +31,20 @@ _INVENTED = "unk__"  # how ONNX's inference names dimensions that it knows nothi
 # Variadic ops whose inputs may be taken in groups, as one op holds at most VARIADIC_SLOTS.
 _SPLITTABLE = frozenset({"Concat", "Sum", "Max", "Min"})
 _PYTHON_KINDS = {int: AttributeProto.INT, float: AttributeProto.FLOAT, str: AttributeProto.STRING}
+
+
+def op_names(model: ModelProto) -> set[str]:
+    """The ops of the onnx dialect that the module of `model` may have."""
+    imports = _imports(model)
+    kinds = {("" if n.domain == "ai.onnx" else n.domain, n.op_type) for n in all_nodes(model.graph)}
+    forms = [form_of(domain, op, imports.get(domain, 1)) for domain, op in kinds]
+    ends = {"onnx.yield"} if any(form.regions for form in forms) else set()
+    return {"onnx.constant", "onnx.novalue", *ends, *(form.name for form in forms)}
+
+
+def _imports(model: ModelProto) -> dict[str, int]:
+    """The version of each domain; ONNX's own is ""."""
+    return {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
 
 
 class Importer:
@@ -45,9 +59,9 @@ class Importer:
         self._weights = weights
         self._types = TypeTable()
         self._attributes = AttributeMaker(self._types, reader)
-        self._imports = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
+        self._imports = _imports(model)
         self._names: dict[str, int] = {}  # label -> the last number given to one like it
-        self._nodes = set(node_names(model.graph))
+        self._nodes = {node.name for node in all_nodes(model.graph) if node.name}
         self._absent: ir.Value | None = None
         self._body: ir.Block | None = None
         self._segments: dict[tuple[int, int], ir.Attribute] = {}

@@ -107,14 +107,14 @@ def _import(
 ) -> Program:
     from torch_mlir import ir
 
-    from ...ir.context import new_context
-    from .importer import Importer
+    from ...ir.context import context_of_ops
+    from .importer import Importer, op_names
 
     _refuse_other_formats(buffer, source)
     try:
         model, reader = _checked(buffer, folder, real)
         weights: dict[str, np.ndarray] = {}
-        with new_context(), ir.Location.unknown():
+        with context_of_ops("onnx", op_names(model)), ir.Location.unknown():
             module = Importer(model, reader, weights).module()
     except SourceError as error:
         error.where = error.where or source

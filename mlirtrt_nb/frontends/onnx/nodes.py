@@ -7,7 +7,7 @@ from typing import Final
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-__all__ = ["describe", "free_names", "node_names", "read_names", "subgraphs"]
+__all__ = ["all_nodes", "describe", "free_names", "read_names", "subgraphs"]
 
 _GRAPH_KINDS: Final = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
@@ -49,10 +49,9 @@ def read_names(graph: GraphProto) -> Iterator[str]:
     yield from (entry.name for entry in graph.output)
 
 
-def node_names(graph: GraphProto) -> Iterator[str]:
-    """The name of every node of the graph, or of a graph in it, that has one."""
+def all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    """Every node of the graph, or of a graph in it."""
     for node in graph.node:
-        if node.name:
-            yield node.name
+        yield node
         for graph_inside in subgraphs(node):
-            yield from node_names(graph_inside)
+            yield from all_nodes(graph_inside)

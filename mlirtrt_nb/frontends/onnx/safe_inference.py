@@ -7,13 +7,14 @@ its real ones only when the dimensions that it cuts are known to be sound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, shape_inference
 
 from ...errors import InvalidModelError
-from .nodes import describe, subgraphs
+from .nodes import all_nodes, describe, subgraphs
 
 __all__ = ["infer_shapes"]
 
@@ -31,49 +32,47 @@ def infer_shapes(model: ModelProto) -> ModelProto:
     """
     work = ModelProto()
     work.CopyFrom(model)
-    slices = [node for node in _nodes(work.graph) if _has_bounds(node)]
+    nodes = list(all_nodes(work.graph))
+    nested = len(nodes) > len(work.graph.node)
+    slices = [node for node in nodes if _has_bounds(node)]
+    if not slices:
+        return _run(work, nested)
     for node in slices:
         _hide(work.graph, node)
     symbols = {
         d.dim_param for entry in work.graph.input for d in entry.type.tensor_type.shape.dim if d.dim_param
     }
-    inferred = _run(work)
-    for _ in range(_ROUNDS if slices else 0):
-        types = _types(inferred.graph)
+    inferred = _run(work, nested)
+    for _ in range(_ROUNDS):
+        types = _types(_graphs(inferred.graph, nested), {node.input[0] for node in slices})
         shown = [node for node in slices if _is_sound(types.get(node.input[0], []), symbols)]
         if not shown:
             break
         for node in shown:
             node.input[1] = node.input[1].removesuffix(_HIDDEN)
         slices = [node for node in slices if node.input[1].endswith(_HIDDEN)]
-        inferred = _run(work)
+        inferred = _run(work, nested)
     _reveal(inferred.graph)
     return inferred
 
 
-def _run(model: ModelProto) -> ModelProto:
+def _run(model: ModelProto, nested: bool) -> ModelProto:
     try:
         # Without strict mode, a node whose inference fails only leaves its results unknown.
         inferred = shape_inference.infer_shapes(model.SerializeToString(), data_prop=True)
     except Exception:  # the C++ code raises several kinds; a model without shapes still imports
         inferred = ModelProto()
         inferred.CopyFrom(model)
-    _refuse_negative(inferred.graph)
+    _refuse_negative(inferred.graph, nested)
     return inferred
 
 
-def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    for node in graph.node:
-        yield node
-        for inner in subgraphs(node):
-            yield from _nodes(inner)
-
-
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
+def _graphs(graph: GraphProto, nested: bool) -> Iterator[GraphProto]:
+    """The graph and, if nodes have any, the graphs inside it."""
     yield graph
-    for node in graph.node:
+    for node in graph.node if nested else ():
         for inner in subgraphs(node):
-            yield from _graphs(inner)
+            yield from _graphs(inner, nested)
 
 
 def _has_bounds(node: NodeProto) -> bool:
@@ -89,7 +88,7 @@ def _hide(graph: GraphProto, node: NodeProto) -> None:
 
 
 def _reveal(graph: GraphProto) -> None:
-    for node in _nodes(graph):
+    for node in all_nodes(graph):
         if _has_bounds(node):
             node.input[1] = node.input[1].removesuffix(_HIDDEN)
     kept = [entry for entry in graph.input if not entry.name.endswith(_HIDDEN)]
@@ -98,13 +97,16 @@ def _reveal(graph: GraphProto) -> None:
         graph.input.extend(kept)
 
 
-def _types(graph: GraphProto) -> dict[str, list[TypeProto]]:
-    """Every type that is known of a name, in any of the graphs."""
+def _types(graphs: Iterable[GraphProto], names: set[str]) -> dict[str, list[TypeProto]]:
+    """Every type that is known of `names`, in any of the graphs."""
     found: dict[str, list[TypeProto]] = {}
-    for inner in _graphs(graph):
-        for entry in (*inner.input, *inner.value_info, *inner.output):
-            found.setdefault(entry.name, []).append(entry.type)
+    for inner in graphs:
+        for entry in chain(inner.input, inner.value_info, inner.output):
+            if entry.name in names:
+                found.setdefault(entry.name, []).append(entry.type)
         for tensor in inner.initializer:
+            if tensor.name not in names:
+                continue
             kind = TypeProto()
             kind.tensor_type.shape.SetInParent()
             for size in tensor.dims:
@@ -122,9 +124,9 @@ def _is_sound(types: list[TypeProto], symbols: set[str]) -> bool:
     )
 
 
-def _refuse_negative(graph: GraphProto) -> None:
-    for inner in _graphs(graph):
-        for entry in (*inner.value_info, *inner.output):
+def _refuse_negative(graph: GraphProto, nested: bool) -> None:
+    for inner in _graphs(graph, nested):
+        for entry in chain(inner.value_info, inner.output):
             dims = [d.dim_value for d in entry.type.tensor_type.shape.dim]
             if dims and min(dims) < 0 and inner is not graph:
                 entry.type.tensor_type.ClearField("shape")  # a branch for other shapes, which may never run

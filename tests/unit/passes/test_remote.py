@@ -264,7 +264,7 @@ def test_a_program_that_comes_back_is_read_when_it_is_looked_at(program: mt.Prog
     import pickle
 
     run = mt.Pipeline.parse("tensorrt-canonicalize").run(program)
-    assert "module" not in run.program.__dict__
+    assert "_module" not in run.program.__dict__
     again = mt.Pipeline.parse("cse").run(run.program)
     copied = pickle.loads(pickle.dumps(again.program))
     assert copied.text() == run.program.text()
