@@ -34,7 +34,8 @@ def calibrate(
 ) -> Calibration:
     """Find the ranges of activations for int8 and fp8 by running `program` in full precision on the CPU.
 
-    Batches are taken one at a time, and each tensor is kept only as a histogram of 2048 bins.
+    Batches are taken as they are needed, a few in advance, and each tensor is kept only as a histogram of 2048
+    bins. Small batches run side by side.
 
     Args:
         program: the program that is to be compiled: a Program, or anything that `mt.load` takes.
@@ -109,8 +110,8 @@ def _collect(converted: Program, given: Iterator[Batch], method: str) -> tuple[d
     runner = Runner(watched.program)
     histograms = {name: Histogram(counted=method != "minmax") for name in (*watched.inputs, *watched.tensors)}
     count = 0
-    for count, batch in enumerate(chain([first], given), 1):
-        _add(watched, histograms, batch, runner.run(batch), count)
+    for count, (batch, outputs) in enumerate(runner.runs(chain([first], given)), 1):
+        _add(watched, histograms, batch, outputs, count)
     return {name: threshold(found, method) for name, found in histograms.items()}, count
 
 

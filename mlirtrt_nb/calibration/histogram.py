@@ -50,9 +50,9 @@ class Histogram:
         kind = np.float32 if inverse < float(np.finfo(np.float32).max) else np.float64
         for start in range(0, flat.size, _CHUNK):
             part = np.abs(flat[start : start + _CHUNK], dtype=kind)
-            zeros = part.size - int(np.count_nonzero(part))
+            zeros = int(np.count_nonzero(part == 0))
             part *= kind(inverse)
-            found = np.bincount(part.astype(np.int32), minlength=BINS)
+            found = np.bincount(part.astype(np.intp), minlength=BINS)  # the type that it counts in
             self.counts += found[:BINS]
             self.counts[-1] += int(found[BINS:].sum())  # what rounding put beyond the end
             self.counts[0] -= zeros

@@ -1,6 +1,12 @@
-"""Runs a program before clustering on the CPU, on batches whose shapes may differ."""
+"""Runs a program before clustering on the CPU, on batches whose shapes may differ, some of them at once."""
 
 from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 
 import numpy as np
 
@@ -13,6 +19,12 @@ from .batches import Batch
 __all__ = ["Runner"]
 
 _Bounds = dict[str, tuple[tuple[int, ...], tuple[int, ...]]]
+_Outputs = dict[str, np.ndarray]
+
+# Small batches run side by side, which keeps cores busier than the threads of an op do. Each has its own
+# activations in memory, so large ones, whose ops have work for all cores, run one after another.
+_MOST_AT_ONCE = 4
+_SMALL = 2 << 20  # bytes of inputs
 
 
 class Runner:
@@ -25,14 +37,37 @@ class Runner:
         ]
         self._bounds: _Bounds = {}
         self._session: Session | None = None
+        self._at_once = 1
 
-    def run(self, batch: Batch) -> dict[str, np.ndarray]:
-        """The outputs of one batch by name."""
+    def runs(self, given: Iterator[Batch]) -> Iterator[tuple[Batch, _Outputs]]:
+        """Each batch with its outputs by name, in order. Of small batches a few are taken in advance."""
+        for first in given:
+            if sum(array.nbytes for array in first.values()) <= _SMALL:
+                yield from self._side_by_side(chain([first], given))
+            else:
+                yield first, self._session_for(first).run(first)
+
+    def _side_by_side(self, given: Iterator[Batch]) -> Iterator[tuple[Batch, _Outputs]]:
+        copies = (_copy(batch) for batch in given)
+        ahead = deque(islice(copies, _MOST_AT_ONCE))
+        self._at_once = min(len(ahead), _cores())
+        waiting: deque[tuple[Batch, Future[_Outputs]]] = deque()
+        with ThreadPoolExecutor(self._at_once) as pool:
+            while ahead or waiting:
+                # One more than run at once, so that there is work while what was found is looked at.
+                while ahead and len(waiting) <= self._at_once:
+                    batch = ahead.popleft()
+                    waiting.append((batch, pool.submit(self._session_for(batch).run, batch)))
+                    ahead.extend(islice(copies, 1))
+                done, outputs = waiting.popleft()
+                yield done, outputs.result()
+
+    def _session_for(self, batch: Batch) -> Session:
         wider = {name: self._widened(name, batch[name].shape) for name in self._varying}
         if self._session is None or wider != self._bounds:
             self._bounds = wider
             self._session = self._open(batch)
-        return dict(self._session.run(batch))
+        return self._session
 
     def _widened(self, name: str, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         low, high = self._bounds.get(name, (shape, shape))
@@ -40,5 +75,16 @@ class Runner:
 
     def _open(self, batch: Batch) -> Session:
         profile = {name: (low, tuple(batch[name].shape), high) for name, (low, high) in self._bounds.items()}
-        context = PassContext(("cpu",), (profile,) if profile else ())
-        return finish(self._program, context).session("cpu")
+        plan = finish(self._program, PassContext(("cpu",), (profile,) if profile else ()))
+        # Calls of a program of several engines wait for one another.
+        alone = self._at_once > 1 and len(plan.schedules["cpu"].steps) == 1
+        return plan.session("cpu", threads=max(1, _cores() // self._at_once) if alone else 0)
+
+
+def _copy(batch: Batch) -> Batch:
+    """The same batch in memory of its own: whoever gives the next one may write it over this one."""
+    return {name: array.copy() for name, array in batch.items()}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -52,39 +53,58 @@ def _entropy(histogram: Histogram) -> float:
     counts = histogram.counts.astype(np.float64)
     least = min(_bin_of(histogram, 100.0 - _CLIPPED) + 1, BINS)
     ends = np.append(np.arange(max(least, _LEVELS), BINS, _STEP), BINS)
-    divergences = [_divergence(counts, int(end)) for end in ends]
-    return float(ends[int(np.argmin(divergences))] * histogram.width)
+    return float(ends[int(np.argmin(_divergences(counts, ends)))] * histogram.width)
 
 
-def _divergence(counts: np.ndarray, end: int) -> float:
-    inside = counts[:end]
-    clipped = inside.copy()
-    clipped[-1] += counts[end:].sum()
-    # Each level spreads its mass evenly over the bins of it that are not empty.
-    starts = np.arange(_LEVELS) * end // _LEVELS
-    filled = inside > 0
-    mass = np.add.reduceat(inside, starts)
-    bins = np.add.reduceat(filled.astype(np.float64), starts)
-    share = np.divide(mass, bins, out=np.zeros_like(mass), where=bins > 0)
-    sizes = np.diff(np.append(starts, end))
-    spread = np.repeat(share, sizes) * filled
-    p, q = clipped / clipped.sum(), spread / max(spread.sum(), 1.0)
-    some = p > 0
-    if np.any(some & (q == 0)):
-        q = np.where(some & (q == 0), 1e-4 / max(clipped.sum(), 1.0), q)
-    return float(np.sum(p[some] * np.log(p[some] / q[some])))
+def _divergences(counts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The divergence for each end of the range, in bins.
+
+    The clipped distribution p has what lies beyond the end in its last bin; in the rounded one, q, each level
+    spreads its mass evenly over the bins of it that are not empty. So q is the same in all of these, and the
+    sum of p log(p / q) is one over levels, of differences of sums over the first bins.
+    """
+    total, inside = counts.sum(), _sums(counts)[ends]
+    starts = np.arange(_LEVELS + 1) * ends[:, None] // _LEVELS
+    mass, filled = (np.diff(_sums(values)[starts]) for values in (counts, counts > 0))
+    share = np.divide(mass, filled, out=np.zeros_like(mass), where=filled > 0)
+    last, beyond = counts[ends - 1], total - inside
+    unrounded = _sums(_x_log(counts))[ends] - _x_log(last) + _x_log(last + beyond) - total * np.log(total)
+    scale = np.maximum(inside, 1.0)
+    levels = (mass * _log(share / scale[:, None])).sum(axis=1)
+    # Where only what lies beyond is in the last bin, q is 0 there, of which there is no logarithm.
+    at_last = np.where(last > 0, share[:, -1] / scale, 1e-4 / total)
+    return (unrounded - levels - beyond * np.log(at_last)) / total
+
+
+def _sums(values: np.ndarray) -> np.ndarray:
+    """The sum of the first n values, at n."""
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    """The logarithm; 0 of 0."""
+    return np.log(np.where(values > 0, values, 1.0))
+
+
+def _x_log(values: np.ndarray) -> np.ndarray:
+    return values * _log(values)
 
 
 def _mse(histogram: Histogram) -> float:
     """The range with the least mean squared error of rounding and clipping, by the middles of the bins."""
-    middles = (np.arange(BINS) + 0.5) * histogram.width
-    weights = histogram.counts.astype(np.float64)
-    ends = _candidates() * histogram.width
-    steps = ends[:, None] / (_LEVELS - 1)
+    errors = _errors() @ histogram.counts.astype(np.float64)
+    return float(_candidates()[int(np.argmin(errors))] * histogram.width)
+
+
+@cache
+def _errors() -> np.ndarray:
+    """The squared error of a number in each bin for each candidate, in bins."""
+    middles = np.arange(BINS) + 0.5
+    ends = _candidates()[:, None]
+    steps = ends / (_LEVELS - 1)
     rounded = np.minimum(np.rint(middles / steps), _LEVELS - 1) * steps
     # Within a step the error is spread evenly, which the middles alone would hide where bins are wide.
-    errors = np.where(middles <= ends[:, None], steps**2 / 12.0, (middles - rounded) ** 2)
-    return float(ends[int(np.argmin(errors @ weights))])
+    return np.where(middles <= ends, steps**2 / 12.0, (middles - rounded) ** 2)
 
 
 _METHODS: dict[str, Callable[[Histogram], float]] = {

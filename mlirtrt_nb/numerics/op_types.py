@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from ..dialects.tensorrt.number_flow import MOVES
 from ..passes.precision.marks import REASON
 
 __all__ = ["CONVERSIONS", "compute_type", "kept_reason"]
 
 # What precision passes add; these ops change the type, not the value.
 CONVERSIONS = frozenset({"tensorrt.cast", "tensorrt.identity", "tensorrt.quantize", "tensorrt.dequantize"})
-_MOVES = frozenset(
-    f"tensorrt.{name}"
-    for name in ("shuffle", "reshape", "transpose", "expand_rank", "collapse_rank", "squeeze", "unsqueeze")
-)
 
 
 def compute_type(operation: ir.Operation) -> str | None:
@@ -35,14 +32,14 @@ def compute_type(operation: ir.Operation) -> str | None:
 
 def _is_constant(operation: ir.Operation) -> bool:
     """Whether an op only prepares constants, so that nothing is computed at run time."""
-    if operation.name not in _MOVES or not len(operation.operands):
+    if operation.name not in MOVES or not len(operation.operands):
         return False
     value = operation.operands[0]
     while isinstance(value, ir.OpResult):
         owner = value.owner.operation
         if owner.name.endswith(".constant"):
             return True
-        if owner.name not in _MOVES and owner.name not in CONVERSIONS:
+        if owner.name not in MOVES and owner.name not in CONVERSIONS:
             return False
         value = owner.operands[0]
     return False
@@ -68,7 +65,7 @@ def _quantized_element(value: ir.Value) -> str | None:
         owner = value.owner.operation
         if owner.name == "tensorrt.dequantize":
             return str(ir.RankedTensorType(owner.operands[0].type).element_type)
-        if owner.name not in _MOVES and owner.name != "tensorrt.cast":
+        if owner.name not in MOVES and owner.name != "tensorrt.cast":
             return None
         value = owner.operands[0]
     return None

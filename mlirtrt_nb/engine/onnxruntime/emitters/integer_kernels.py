@@ -12,27 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from torch_mlir import ir
 
+from ....dialects.tensorrt.number_flow import is_nonnegative, is_relu
 from ....ir.builder import Op
 from ....ir.constants import value_of
 from ..scope import Constant, Scope, element_type
 from .dims import rank_of
 
 __all__ = ["Form", "form_of", "integer_bias", "is_rounded_relu", "source_kind"]
-
-_MOVES = frozenset(
-    f"tensorrt.{name}"
-    for name in (
-        "reshape",
-        "shuffle",
-        "transpose",
-        "expand_rank",
-        "collapse_rank",
-        "squeeze",
-        "unsqueeze",
-        "slice",
-    )
-)
-_DEPTH = 6  # ops that are looked through to find a ReLU
 
 
 @dataclass(frozen=True)
@@ -55,7 +41,7 @@ def form_of(op: Op) -> Form:
     assert value is not None
     if rank_of(op.operand("scale")) or not all(r.name == "tensorrt.dequantize" for r in _readers(result)):
         return Form()
-    if _is_nonnegative(value, _DEPTH):
+    if is_nonnegative(value):
         owner = value.owner
         relu = None if isinstance(owner, ir.Block) or not is_rounded_relu(owner.operation) else owner.operation
         return Form("ui8", 0, True, None if relu is None else relu.operands[0])
@@ -67,7 +53,7 @@ def form_of(op: Op) -> Form:
 def source_kind(op: Op, scope: Scope) -> str | None:
     """How the rounded numbers are written that go into the convolution or sum before a `quantize`, if any."""
     producer = _maker(op.operand("input"))
-    if producer is not None and _is_relu(producer):
+    if producer is not None and is_relu(producer):
         producer = _maker(producer.operands[0])
     if producer is None or producer.name not in ("tensorrt.convolution", "tensorrt.element_wise"):
         return None
@@ -83,14 +69,10 @@ def _maker(value: ir.Value | None) -> ir.Operation | None:
 
 def is_rounded_relu(operation: ir.Operation) -> bool:
     """Whether an op is a ReLU in f32 whose results are only rounded to i8, and read again as real numbers."""
-    if not _is_relu(operation) or element_type(operation.results[0]) != "f32":
+    if not is_relu(operation) or element_type(operation.results[0]) != "f32":
         return False
     readers = _readers(operation.results[0])
     return bool(readers) and all(_rounds(reader) for reader in readers)
-
-
-def _is_relu(operation: ir.Operation) -> bool:
-    return operation.name == "tensorrt.activation" and Op.of(operation).attr("activationType") == "kRELU"
 
 
 def _rounds(operation: ir.Operation) -> bool:
@@ -105,21 +87,6 @@ def _readers(value: ir.Value) -> list[ir.Operation]:
     return [use.owner.operation for use in value.uses]
 
 
-def _is_nonnegative(value: ir.Value, depth: int) -> bool:
-    """Whether no number of `value` is below 0, as far as can be seen by looking through `depth` ops."""
-    if isinstance(value.owner, ir.Block) or not depth:
-        return False
-    operation = value.owner.operation
-    if _is_relu(operation):
-        return True
-    if operation.name == "tensorrt.concatenation":
-        return all(_is_nonnegative(part, depth - 1) for part in operation.operands)
-    moves = operation.name in _MOVES or operation.name == "tensorrt.pooling"
-    if moves or operation.name in ("tensorrt.quantize", "tensorrt.dequantize"):
-        return _is_nonnegative(operation.operands[0], depth - 1)
-    return False
-
-
 def _meets_rectified(rounded: ir.Value) -> bool:
     """Whether rounded numbers are only read by sums that have u8 on another side: an operand that is never
     negative, or a ReLU after them. ONNX Runtime's kernel wants one type for all three."""
@@ -131,10 +98,10 @@ def _adds_rectified(operation: ir.Operation, rounded: ir.Value) -> bool:
     if operation.name != "tensorrt.element_wise" or Op.of(operation).attr("elementwiseOperation") != "kSUM":
         return False
     readers = _readers(operation.results[0])
-    if readers and all(_is_relu(reader) for reader in readers):
+    if readers and all(is_relu(reader) for reader in readers):
         return True
     others = [value for value in operation.operands if not _is_real_of(value, rounded)]
-    return bool(others) and all(_is_rounded(value) and _is_nonnegative(value, _DEPTH) for value in others)
+    return bool(others) and all(_is_rounded(value) and is_nonnegative(value) for value in others)
 
 
 def _is_real_of(value: ir.Value, rounded: ir.Value) -> bool:
