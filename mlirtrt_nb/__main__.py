@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import Cancelled, InputError, MlirTrtError, OptionError, SourceError
+from .files import write_text
 from .options import unknown_option
 
 if TYPE_CHECKING:
@@ -31,13 +33,20 @@ def main(words: Sequence[str] | None = None) -> int:
         options = [text for text in command._option_string_actions if text.startswith("--")]
         command.error(unknown_option(rest[0], options))
     try:
-        return int(arguments.run(arguments) or 0)
+        code = int(arguments.run(arguments) or 0)
+        sys.stdout.flush()
+        return code
     except (KeyboardInterrupt, Cancelled):
         print("stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of a pipe has gone (`| head`); closing quietly is what it expects.
         sys.stderr.close()
+        return 1
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print(f"cannot write: {error.strerror}", file=sys.stderr)
         return 1
     except MlirTrtError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -103,7 +112,7 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--generic", action="store_true", help="print MLIR's generic form")
     parser.add_argument("--locations", action="store_true", help="print locations")
-    parser.add_argument("-o", "--output", type=Path, help="a file instead of standard output")
+    parser.add_argument("-o", "--output", type=Path, help="a file instead of standard output, or -")
     parser.set_defaults(run=_opt)
 
 
@@ -129,15 +138,16 @@ def _compile(arguments: argparse.Namespace) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    import numpy as np
+    from .array_files import described, save_outputs
 
     session = _session(arguments)
     outputs = session.run(_arrays(session, arguments.input))
     for name, value in outputs.items():
-        print(f"{name}: {'x'.join(map(str, value.shape))} {value.dtype}")
+        print(f"{name}: {described(value)}")
     if arguments.output:
-        np.savez(arguments.output, **outputs)
-        print(f"wrote {arguments.output}")
+        output = arguments.output if arguments.output.suffix else arguments.output.with_suffix(".npz")
+        save_outputs(output, outputs)
+        print(f"wrote {output}")
 
 
 def _bench(arguments: argparse.Namespace) -> None:
@@ -170,7 +180,7 @@ def _opt(arguments: argparse.Namespace) -> int:
         _write(opt.transform_file(given, arguments.passes, show, setting), arguments.output)
         return 0
     filename = "<stdin>" if given == "-" else given
-    text = sys.stdin.read() if given == "-" else opt.read_text(Path(given))
+    text = _standard_input() if given == "-" else opt.read_text(Path(given))
     if arguments.verify_diagnostics:
         problems = opt.check_diagnostics(text, filename, arguments.passes, split=split)
         print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
@@ -179,15 +189,25 @@ def _opt(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write(text: str, output: Path | None) -> None:
-    """To a file, or to standard output."""
-    if output is None:
-        print(text)
-        return
+def _standard_input() -> str:
+    """Raises SourceError for what is not UTF-8 text."""
     try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OptionError(f"cannot write {output}: {error.strerror}") from None
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise SourceError("cannot read <stdin>: it is not UTF-8 text") from None
+
+
+def _write(text: str, output: Path | None) -> None:
+    """To a file, or to standard output. A device as `/dev/null` is written to, not replaced."""
+    if output is None or str(output) == "-":
+        print(text)
+    elif output.exists() and not output.is_file():
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OptionError(f"cannot write {output}: {error.strerror}") from None
+    else:
+        write_text(output, text)
 
 
 def _doctor(arguments: argparse.Namespace) -> None:
@@ -204,7 +224,11 @@ def _session(arguments: argparse.Namespace) -> Session:
 
 def _arrays(session: Session, given: Sequence[str]) -> dict[str, np.ndarray]:
     """The arrays of `--input NAME=FILE.npy` options. A session of one input needs no NAME."""
+    from .array_files import load_array
+    from .runtime.inputs import numpy_dtype
+
     names = [entry.name for entry in session.inputs]
+    dtypes = {entry.name: numpy_dtype(entry.dtype) for entry in session.inputs}
     arrays: dict[str, Any] = {}
     for text in given:
         # From the right, since an input's name may hold an equals sign.
@@ -213,22 +237,12 @@ def _arrays(session: Session, given: Sequence[str]) -> dict[str, np.ndarray]:
             name = names[0]
         if not name:
             raise OptionError(f"--input {text!r} is not understood", hint="write --input NAME=FILE.npy")
-        arrays[name] = _load_array(file)
+        arrays[name] = load_array(file, dtypes.get(name))
     missing = [name for name in names if name not in arrays]
     if missing:
         wanted = " ".join(f"--input {name}=FILE.npy" for name in missing)
         raise InputError(f"no array for {', '.join(missing)}", hint=f"add {wanted}")
     return arrays
-
-
-def _load_array(file: str) -> np.ndarray:
-    import numpy as np
-
-    try:
-        return np.load(file, allow_pickle=False)  # type: ignore[no-any-return]
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error  # which names the file again as a whole
-        raise SourceError(f"cannot read {file} as a .npy array: {reason}") from None
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -24,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import InvalidModelError, MlirTrtError, PlanFileError
-from .files import SharedMap, checked_path, refuse_special
+from .files import SharedMap, checked_path, refuse_special, replacing
 from .ir import dtypes
 from .ir.nibbles import pack, unpack
 from .same_bytes import SameBytes
@@ -94,25 +93,8 @@ def write(
     Raises:
         PlanFileError or InvalidModelError: the file cannot be written.
     """
-    target = checked_path(path, kind.error)
-    with _replacing(target, kind) as file:
+    with replacing(path, kind.error) as file:
         return _write(file, kind, meta, sections, arrays or {})
-
-
-@contextmanager
-def _replacing(target: Path, kind: Kind) -> Iterator[IO[bytes]]:
-    """A new file that takes the name `target` when the block ends well, and vanishes when it does not."""
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        refuse_special(target)
-        with open(partial, "xb") as file:
-            yield file
-        os.replace(partial, target)
-    except OSError as error:
-        raise kind.error(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
 
 
 def _write(

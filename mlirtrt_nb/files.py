@@ -1,17 +1,21 @@
-"""Paths that a user gives, and memory maps of what lies there."""
+"""Paths that a user gives, memory maps of what lies there, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import mmap
 import os
+import secrets
 import stat
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from .errors import MlirTrtError, OptionError
 
-__all__ = ["SharedMap", "checked_path", "map_file", "refuse_special"]
+__all__ = ["SharedMap", "checked_path", "map_file", "refuse_special", "replacing", "write_text"]
 
 
 class SharedMap(mmap.mmap):
@@ -68,14 +72,32 @@ def map_file(path: Path) -> memoryview:
         return memoryview(SharedMap.of(handle.fileno()))
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` as UTF-8 so that the file appears whole or not at all. Raises OptionError."""
-    target = checked_path(path, OptionError)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+@contextmanager
+def replacing(path: str | os.PathLike[str], error: type[MlirTrtError]) -> Iterator[IO[bytes]]:
+    """A new file that takes the name `path` when the block ends well, and vanishes when it does not.
+
+    Through a symbolic link, the file that it leads to is replaced. Raises `error` if it cannot be written.
+    """
+    given = checked_path(path, error)
+    partial = None
     try:
-        refuse_special(target)
-        partial.write_text(text, encoding="utf-8")
+        refuse_special(given)
+        target = Path(os.path.realpath(given))
+        # A random name: another thread may write the same file, and a killed process may have left its own.
+        # Cut, since the target's name alone may be as long as the file system takes.
+        partial = target.with_name(f".{target.name[-60:]}.{secrets.token_hex(4)}.part")
+        with open(partial, "xb") as file:
+            yield file
         os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OptionError(f"cannot write {target}: {error.strerror or error}") from None
+    except OSError as problem:
+        raise error(f"cannot write {given}: {problem.strerror or problem}") from problem
+    finally:
+        if partial is not None:
+            with suppress(OSError):
+                partial.unlink()
+
+
+def write_text(path: str | os.PathLike[str], text: str, error: type[MlirTrtError] = OptionError) -> None:
+    """Write `text` as UTF-8 so that the file appears whole or not at all. Raises `error`."""
+    with replacing(path, error) as file:
+        file.write(text.encode())

@@ -42,12 +42,15 @@ Printer = Callable[[Program], str]
 
 
 def read_text(path: Path) -> str:
-    """The text of a file. Raises SourceError: missing, or not UTF-8."""
+    """The text of a file. Raises SourceError: missing, or not UTF-8, or bytes that only look so."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SourceError(f"cannot read {path}: {reason}") from None
+    if "\0" in text:
+        raise SourceError(f"cannot read {path}: it is not MLIR text")
+    return text
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ PACKAGE = Path(__file__).parent.parent / "mlirtrt_nb"
 
 # A module may import what stands in its own row or above it.
 ROWS = [
-    {"errors"},
+    {"errors", "progress"},
     {"ir"},
-    {"files", "same_bytes"},
+    {"files", "array_files", "same_bytes"},
     {"worker"},
     {"activation_ranges"},
     {"precision"},

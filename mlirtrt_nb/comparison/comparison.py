@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingDependencyError, MlirTrtError, OptionError
-from ..files import checked_path
+from ..files import replacing, write_text
 from ..numerics.error_curve import ErrorCurve, error_curve
 from ..numerics.samples import Samples
 from ..program import Program
@@ -235,12 +235,13 @@ class Comparison:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write `df` as CSV. Raises MlirTrtError if the file cannot be written."""
-        _written(lambda target: self.df.to_csv(target, index=False), path)
+        write_text(path, self.df.to_csv(index=False), MlirTrtError)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write `df` as Parquet, its sources in the metadata. Raises MissingDependencyError, MlirTrtError."""
         try:
-            _written(lambda target: self.df.to_parquet(target, index=False), path)
+            with replacing(path, MlirTrtError) as file:
+                self.df.to_parquet(file, index=False)
         except ImportError as error:
             raise MissingDependencyError("Parquet files need pyarrow", hint="pip install pyarrow") from error
 
@@ -250,7 +251,7 @@ class Comparison:
 
         text = comparison_markdown(self)
         if path is not None:
-            _written(lambda target: target.write_text(text, encoding="utf-8"), path)
+            write_text(path, text, MlirTrtError)
         return text
 
     def __repr__(self) -> str:
@@ -282,11 +283,3 @@ def _shares(facts: Facts) -> str | None:
         return None
     ordered = sorted(types.counts.items(), key=lambda entry: -entry[1])
     return ", ".join(f"{element} {100 * count / types.total:.0f} %" for element, count in ordered)
-
-
-def _written(write: Any, path: str | os.PathLike[str]) -> None:
-    target = checked_path(path, MlirTrtError)
-    try:
-        write(target)
-    except OSError as error:
-        raise MlirTrtError(f"cannot write {target}: {error.strerror or error}") from None

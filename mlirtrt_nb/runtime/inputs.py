@@ -17,7 +17,7 @@ from ..ir import dtypes
 from .device_array import device_array
 from .schedule import Range, Signature
 
-__all__ = ["InputChecker", "as_array", "spelled"]
+__all__ = ["InputChecker", "as_array", "numpy_dtype", "spelled"]
 
 
 _ndarray = np.ndarray
@@ -125,7 +125,7 @@ class _Check:
         self._device = device
         static = signature.shape is not None and all(dim >= 0 for dim in signature.shape)
         self.shape = signature.shape if static else None
-        self.dtype = _dtype(signature.dtype)
+        self.dtype = numpy_dtype(signature.dtype)
 
     def __call__(self, value: Any) -> Any:
         if (
@@ -190,7 +190,8 @@ class _Check:
             )
 
 
-def _dtype(spelling: str) -> np.dtype | None:
+def numpy_dtype(spelling: str) -> np.dtype | None:
+    """The dtype of an input or output's arrays by its MLIR spelling; None for a sequence, optional or map."""
     if spelling == "!onnx.string":
         return np.dtype(object)
     return None if spelling.startswith("!") else dtypes.by_mlir(spelling).np
@@ -201,22 +202,26 @@ def as_array(value: Any, what: str) -> np.ndarray:
 
     Raises InputError if it lies on a GPU or cannot be an array.
     """
+    if np.ma.is_masked(value):
+        raise InputError(f"{what} is a masked array, whose mask would be lost", hint="fill it: x.filled(0)")
     if isinstance(value, np.ndarray):
-        return value
+        return np.asarray(value) if isinstance(value, np.ma.MaskedArray) else value
+    try:
+        return _from_memory(value, what)
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # whatever the object's own protocol methods raise
+        reason = " ".join(str(error).split())[:160]
+        raise InputError(f"{what} cannot be read as an array: {reason}") from error
+
+
+def _from_memory(value: Any, what: str) -> np.ndarray:
     if hasattr(value, "__dlpack_device__"):
         kind, number = value.__dlpack_device__()
         if int(kind) not in (1, 3):  # kDLCPU, kDLCUDAHost
             raise InputError(
                 f"{what} is on device {number}, the session reads host memory", hint="copy it to the CPU"
             )
-    try:
-        return _import(value)
-    except (ValueError, TypeError, RuntimeError, BufferError) as error:
-        reason = " ".join(str(error).split())[:160]
-        raise InputError(f"{what} cannot be read as an array: {reason}") from error
-
-
-def _import(value: Any) -> np.ndarray:
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)

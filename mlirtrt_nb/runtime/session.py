@@ -16,6 +16,7 @@ from ..errors import InputError, MlirTrtError
 from ..ir import dtypes
 from .device_array import device_array
 from .inputs import InputChecker, as_array, spelled
+from .overlap import check_apart
 from .schedule import Schedule, Signature
 
 __all__ = ["Session"]
@@ -108,7 +109,8 @@ class Session:
 
         Buffers are NumPy arrays or anything with `__dlpack__`, contiguous, of exactly the declared dtype and
         shape. What was bound before and is not named stays. An output that is not bound gets memory of its own
-        if its shape is fixed; else its engine allocates it at each execution. Returns the session.
+        if its shape is fixed; else its engine allocates it at each execution. No output may share memory with
+        another buffer; inputs may with each other. Returns the session.
         """
         if not self._open:
             self._closed()
@@ -181,6 +183,9 @@ class Session:
     ) -> dict[tuple[str, str], Any]:
         ins = {signature.name for signature in self.inputs}
         outs = {signature.name for signature in self.outputs}
+        for side, given in (("inputs", inputs), ("outputs", outputs)):
+            if given is not None and not isinstance(given, Mapping):
+                raise InputError(f"{side} are a mapping from name to buffer, not a {type(given).__name__}")
         named = {("input", name): value for name, value in (inputs or {}).items()}
         named |= {("output", name): value for name, value in (outputs or {}).items()}
         for name, value in buffers.items():
@@ -214,6 +219,10 @@ class Session:
             if array is not buffer:
                 raise InputError(f"input {signature.name!r} is not contiguous and cannot be bound in place")
         outputs = [self._output(signature) for signature in self.outputs]
+        check_apart(
+            {f"input {s.name!r}": array for s, array in zip(self.inputs, inputs, strict=True)},
+            {f"output {s.name!r}": array for s, array in zip(self.outputs, outputs, strict=True)},
+        )
         return self._program.bound(inputs, outputs)
 
     def _output(self, signature: Signature) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import mlirtrt_nb as mt
 from mlirtrt_nb import container
-from mlirtrt_nb.errors import PlanFileError, SourceError
+from mlirtrt_nb.errors import OptionError, PlanFileError, SourceError
 from tests.unit.runtime.plans import three_steps
 
 
@@ -52,6 +53,44 @@ def test_a_pipe_is_not_replaced(pipe: Path) -> None:
         container.write(pipe, container.PLAN, {}, {})
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert os.listdir(pipe.parent) == [pipe.name]
+
+
+def test_a_partial_file_of_a_killed_process_does_not_matter(tmp_path: Path) -> None:
+    """In a container every process may have the same number: what one left must not stop the next."""
+    (tmp_path / f".x.plan.{os.getpid()}.part").write_bytes(b"left")
+    container.write(tmp_path / "x.plan", container.PLAN, {"a": 1}, {})
+    assert container.read(tmp_path / "x.plan", container.PLAN).meta == {"a": 1}
+
+
+def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
+    """A file of 255 bytes of name is written, though its partial file has a name too."""
+    target = tmp_path / ("模" * 83 + ".plan")
+    container.write(target, container.PLAN, {}, {})
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_a_link_is_written_through(tmp_path: Path) -> None:
+    """Saving to a symbolic link replaces the file that it leads to, not the link."""
+    link = tmp_path / "link.plan"
+    link.symlink_to(tmp_path / "file.plan")
+    container.write(link, container.PLAN, {"a": 1}, {})
+    assert link.is_symlink() and container.read(tmp_path / "file.plan", container.PLAN).meta == {"a": 1}
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """A write that is cut short is one error; what was there stays, and nothing is left beside it."""
+    from mlirtrt_nb.files import write_text
+
+    target = tmp_path / "x.txt"
+    write_text(target, "old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(OptionError, match=r"cannot write .*x.txt: File too large"):
+            write_text(target, "new" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert target.read_text() == "old" and [path.name for path in tmp_path.iterdir()] == ["x.txt"]
 
 
 def test_text_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

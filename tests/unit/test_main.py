@@ -95,6 +95,37 @@ def test_a_missing_input(model: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "cannot read" in capsys.readouterr().err
 
 
+def test_standard_output_that_is_full(model: Path) -> None:
+    """A full disk behind standard output is one line and exit code 1."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mlirtrt_nb", "opt", str(model)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (done.returncode, done.stderr) == (1, "cannot write: No space left on device\n")
+
+
+def test_opt_writes_where_it_is_told(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`-o -` is standard output, and a device is written to rather than replaced."""
+    assert main(["opt", str(model), "-o", "-"]) == 0
+    assert "tensorrt.identity" in capsys.readouterr().out
+    assert main(["opt", str(model), "-o", "/dev/null"]) == 0
+    assert Path("/dev/null").is_char_device()
+    assert main(["opt", str(model), "-o", "/dev/full"]) == 1
+    assert "cannot write /dev/full: No space left" in capsys.readouterr().err
+
+
+def test_standard_input_that_is_no_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes that are not UTF-8 are refused."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"// \xff"), encoding="utf-8"))
+    assert main(["opt", "-"]) == 1
+    assert "cannot read <stdin>: it is not UTF-8 text" in capsys.readouterr().err
+
+
 def test_as_a_module() -> None:
     """`python -m mlirtrt_nb` shows its commands without importing what they need."""
     done = subprocess.run(

@@ -10,7 +10,7 @@ import pytest
 
 from mlirtrt_nb.__main__ import main
 from mlirtrt_nb.errors import OptionError, SourceError, VerificationError
-from mlirtrt_nb.opt import check_diagnostics, transform
+from mlirtrt_nb.opt import check_diagnostics, read_text, transform
 from mlirtrt_nb.passes.input.fold_batch_norm import FoldBatchNorm
 
 GOOD = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n"
@@ -84,6 +84,15 @@ def test_parts_are_printed_apart() -> None:
     assert printed.count("func.func @main") == 2
     assert printed.split("\n").count("// -----") == 1
     assert transform(printed, "t.mlir", "", lambda program: program.text(), split=True) == printed
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    """A model where text is asked for is called what it is, whatever its bytes happen to spell."""
+    file = tmp_path / "net.onnx"
+    for data in (b"\x08\x09:\0", b"\xff"):
+        file.write_bytes(data)
+        with pytest.raises(SourceError, match=r"cannot read .*net.onnx: it is not (MLIR|UTF-8) text"):
+            read_text(file)
 
 
 def test_bad_options_are_errors_of_their_own() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
-from ...files import checked_path
+from ...files import checked_path, write_text
 from .condense import first_nodes, join_chains, neighbourhood
 from .dot import dot_text
 from .model import Graph, Node
@@ -143,11 +143,7 @@ class GraphView:
         }
         if target.suffix not in makers:
             raise OptionError(f"{target} is no kind of picture", hint=f"end its name in {', '.join(makers)}")
-        text = makers[target.suffix]()
-        try:
-            target.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise OptionError(f"cannot write {target}: {error.strerror or error}") from error
+        write_text(target, makers[target.suffix]())
         return target
 
     def __repr__(self) -> str:

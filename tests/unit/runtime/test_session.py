@@ -224,6 +224,47 @@ def test_wrong_buffers(bound: dict[str, Any], message: str) -> None:
         session.bind(bound).execute() if "x" in bound else session.bind(**bound).execute()
 
 
+def test_outputs_that_share_memory() -> None:
+    """An output in the memory of another buffer would be written over or read too late: it is refused."""
+    room = np.empty(96, np.float32)
+    low, middle, high = (room[start : start + 32].reshape(SHAPE) for start in (0, 31, 63))
+    session = three_steps().session("cpu", threads=1)
+    for bound, message in (
+        ({"x": _x(), "y": low, "s": low}, "output 'y' is bound to memory of output 's'"),
+        ({"x": _x(), "y": low, "s": middle}, "output 'y' is bound to memory of output 's'"),
+        ({"x": middle, "y": high, "s": low}, "output 's' is bound to memory of input 'x'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            session.bind(**bound).execute()
+    session.bind(x=_x(), y=low, s=room[32:64].reshape(SHAPE))
+    np.testing.assert_allclose(session.execute().y, expected_three(_x())[0], rtol=1e-6, atol=1e-6)
+
+
+def test_buffers_that_are_no_mapping() -> None:
+    """Buffers without names are refused in a word."""
+    with pytest.raises(InputError, match="outputs are a mapping from name to buffer, not a ndarray"):
+        three_steps().session("cpu", threads=1).bind({"x": _x()}, _x())
+
+
+def test_a_mask_is_not_lost() -> None:
+    """A masked array is refused; one that masks nothing is taken as the array that it is."""
+    session = three_steps().session("cpu", threads=1)
+    with pytest.raises(InputError, match="input 'x' is a masked array, whose mask would be lost"):
+        session(np.ma.masked_array(_x(), mask=_x() > 0))
+    np.testing.assert_array_equal(session(np.ma.masked_array(_x())).y, session(_x()).y)
+
+
+def test_an_object_that_raises() -> None:
+    """What an object's own protocol raises becomes a short error that names the input."""
+
+    class Broken:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            raise RuntimeError("freed\nalready")
+
+    with pytest.raises(InputError, match="input 'x' cannot be read as an array: freed already"):
+        three_steps().session("cpu", threads=1)(Broken())
+
+
 def test_executing_unbound() -> None:
     """Without a bound input there is nothing to execute."""
     with pytest.raises(InputError, match="input 'x' is not bound"):
