@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["OnnxExpandFunctions"]
 
 # Ops of which TensorRT takes all that they are made of. Others stay whole, for the host's own kernels.
-_EXPANDED = ("CausalConvWithState", "FlexAttention", "LinearAttention", "SwiGLU")
+# A Scan is replaced in opset 8 only, by loops over its batch and its sequences.
+_EXPANDED = ("CausalConvWithState", "FlexAttention", "LinearAttention", "Scan", "SwiGLU")
 _NOT_ONNXS = frozenset({"onnx.custom", "onnx.novalue"})
 _LOCAL = "local"
 _SMALL = 1024  # elements of a constant that the definition may want to see
@@ -47,20 +48,12 @@ class OnnxExpandFunctions(Pass):
 
 def _expand(operation: ir.Operation, program: Program, opsets: dict[str, int]) -> None:
     """Put the ops of the definition in the place of one op; nothing happens where it has none in this opset."""
-    from ...dialects.onnx.functions import function_of
     from ...frontends.onnx.load import read_module
     from ..clustering.values import nested
 
     model, arguments = _model_of(operation, program, opsets)
-    node = model.graph.node[-1]
-    function = function_of(node, _input_types(model, node), opsets)
-    if function is None:
+    if not _define(model, opsets):
         return
-    function.domain = node.domain = _LOCAL
-    function.name = node.op_type
-    model.functions.append(function)
-    entry = model.opset_import.add()
-    entry.domain, entry.version = _LOCAL, 1
     module = read_module(model, program.weights)
     block = module.body.operations[0].regions[0].blocks[0]
     *inner, end = [op.operation for op in block.operations]
@@ -74,6 +67,26 @@ def _expand(operation: ir.Operation, program: Program, opsets: dict[str, int]) -
         result.replace_all_uses_with(value)
     module.operation.erase()
     operation.erase()
+
+
+def _define(model: ModelProto, opsets: dict[str, int]) -> bool:
+    """Let the model's last node be computed by its definition; False if it has none."""
+    from ...dialects.onnx.batched_scan import BATCHED_OPSET, expand_scan
+    from ...dialects.onnx.functions import function_of
+
+    node = model.graph.node[-1]
+    if node.op_type == "Scan" and opsets.get("") == BATCHED_OPSET:
+        expand_scan(model)
+        return True
+    function = function_of(node, _input_types(model, node), opsets)
+    if function is None:
+        return False
+    function.domain = node.domain = _LOCAL
+    function.name = node.op_type
+    model.functions.append(function)
+    entry = model.opset_import.add()
+    entry.domain, entry.version = _LOCAL, 1
+    return True
 
 
 def _model_of(
