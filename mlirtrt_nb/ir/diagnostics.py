@@ -15,6 +15,8 @@ __all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
 
 # The verifier's diagnostics carry this note; the parser's do not.
 _VERIFIER_NOTE = "see current operation"
+# Nor do these say more than the message does.
+_POINTLESS = (_VERIFIER_NOTE, "prior use", "terminator")
 _TOKEN = re.compile(r'\s*("[^"\n]*"|[%#!@^]?[\w$.]+(?:#\d+)?|\S)')
 
 
@@ -58,7 +60,7 @@ def found_in(error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceS
     found = []
     for diagnostic in error.error_diagnostics:
         by_verifier = any(note.message.startswith(_VERIFIER_NOTE) for note in diagnostic.notes)
-        notes = [n.message for n in diagnostic.notes if not n.message.startswith((_VERIFIER_NOTE, "prior use"))]
+        notes = [n.message for n in diagnostic.notes if not n.message.startswith(_POINTLESS)]
         span = span_of(diagnostic.location, by_verifier)
         message, hint = explain(diagnostic.message, notes, _token_at(span))
         found.append(Found(message, span, hint, by_verifier))

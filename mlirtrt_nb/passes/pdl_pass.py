@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..errors import OptionError, PassError
+from ..errors import OptionError, PassError, SourceSpan
 from ..program import Program
 from .base import PassContext
-from .firing import report
-from .script import ScriptPass
+from .pdl_calls import NATIVE, Calls, Function, text_of
+from .script import ScriptPass, ops_called
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PdlPass", "pdl_pass"]
 
-Function = Callable[..., Any]
-
 # More rewrites than this are patterns that undo each other.
 _MOST_REWRITES = 20_000
-_FIRED = "mlirtrt_nb.fired"
 
 
 class PdlPass(ScriptPass):
@@ -38,12 +35,13 @@ class PdlPass(ScriptPass):
         super().__init__(name, text, phase, filename)
 
     def _verify(self, module: ModuleOp) -> None:
-        if not _ops(module, "pdl.pattern"):
+        if not ops_called("pdl.pattern", module):
             raise PassError(f"pass {self.name} has no pdl.pattern", where=self.source)
         self._verify_names(module)
-        for kind in _NATIVE:
-            for operation in _ops(module, kind):
-                name = _text(operation, "name")
+        self._verify_attributes(module)
+        for kind in NATIVE:
+            for operation in ops_called(kind, module):
+                name = text_of(operation, "name")
                 if name is not None and name not in self.functions:
                     raise OptionError(
                         f"pass {self.name} calls {name!r}, which was not given",
@@ -55,14 +53,32 @@ class PdlPass(ScriptPass):
         """A pattern of an op that does not exist would never match."""
         from ..ir.hints import near_ops
 
-        for operation in _ops(module, "pdl.operation"):
-            name = _text(operation, "opName")
+        for operation in ops_called("pdl.operation", module):
+            name = text_of(operation, "opName")
             if name is not None and not module.context.is_registered_operation(name):
                 raise OptionError(
                     f"pass {self.name}: no op named {name!r}",
                     hint=near_ops(name),
                     span=self._span(operation.location),
                 )
+
+    def _verify_attributes(self, module: ModuleOp) -> None:
+        """Nor would one of an attribute that its op does not have. Those with a dot any op may carry."""
+        from ..ir.context import op_named
+        from ..ir.hints import nearest
+
+        for operation in ops_called("pdl.operation", module):
+            definition = op_named(text_of(operation, "opName") or "")
+            if definition is None:
+                continue
+            known = [attribute.name for attribute in definition.attrs]
+            for name in _texts(operation, "attributeValueNames"):
+                if name not in known and "." not in name:
+                    raise OptionError(
+                        f"pass {self.name}: {definition.name} has no attribute {name!r}",
+                        hint=nearest(name, known),
+                        span=self._span(operation.location),
+                    )
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir import ir
@@ -71,7 +87,7 @@ class PdlPass(ScriptPass):
         from ..ir.bytecode import write_module
 
         self.fired = 0
-        calls = _Calls(self)
+        calls = Calls(self)
         with program.context, ir.Location.unknown():
             module = self._parsed(program.context)
             used = calls.instrument(module)
@@ -98,135 +114,32 @@ class PdlPass(ScriptPass):
             del held
         calls.reraise()
         self.fired = calls.fired
+        self._verify_result(program, calls.fired_at)
 
-
-_NATIVE = ("pdl.apply_native_constraint", "pdl.apply_native_rewrite", "pdl.rewrite")
-
-
-class _Calls:
-    """Python's side of the patterns: the counting of rewrites, and the user's functions.
-
-    An exception must not go through MLIR's driver: it is kept, nothing more is done, and it is raised then.
-    """
-
-    def __init__(self, pass_: PdlPass) -> None:
-        self._pass = pass_
-        self.fired = 0
-        self.error: Exception | SystemExit | None = None
-
-    def instrument(self, module: ModuleOp) -> dict[str, str]:
-        """Let each pattern say when it rewrites; the functions that the patterns call, and of which kind."""
+    def _verify_result(self, program: Program, fired_at: set[SourceSpan | None]) -> None:
+        """Raise what is wrong with the IR now, at the pattern that it is from if only one has fired."""
         from torch_mlir import ir
 
-        used: dict[str, str] = {}
-        for kind in _NATIVE:
-            for operation in _ops(module, kind):
-                name = _text(operation, "name")
-                if name is not None:
-                    used[name] = kind
-        for operation in _ops(module, "pdl.rewrite"):
-            root = _root(operation)
-            if root is None or not operation.regions[0].blocks:
-                continue
-            name = f"{_FIRED}.{_text(operation.parent.operation, 'sym_name') or ''}"
-            used[name] = _FIRED
-            with ir.InsertionPoint.at_block_begin(operation.regions[0].blocks[0]), operation.location:
-                ir.Operation.create(
-                    "pdl.apply_native_rewrite", operands=[root], attributes={"name": ir.StringAttr.get(name)}
-                )
-        return used
+        from ..ir.diagnostics import found_in
 
-    def register(self, patterns: Any, name: str, kind: str) -> None:
-        """Give MLIR the function of that name. To MLIR, what a function returns says whether it failed."""
-        if kind == _FIRED:
-            rule = name.removeprefix(f"{_FIRED}.")
-            patterns.register_rewrite_function(name, lambda _, __, values: self._note(values[0], rule))
-            return
-        function = self._pass.functions[name]
-        if kind == "pdl.apply_native_constraint":
-            patterns.register_constraint_function(
-                name, lambda _, __, values: not self._guarded(function, values)
-            )
-        elif kind == "pdl.apply_native_rewrite":
-            patterns.register_rewrite_function(
-                name, lambda _, results, values: self._give(results, self._guarded(function, values))
-            )
-        else:
-            patterns.register_rewrite_function(
-                name, lambda rewriter, _, values: self._replace(rewriter, function, values)
-            )
-
-    def _note(self, operation: ir.Operation, rule: str) -> None:
-        self.fired += 1
-        report(operation.operation, rule)
-
-    def _guarded(self, function: Function, values: Any) -> Any:
-        if self.error is not None:
-            return None
         try:
-            return function(*values)
-        except (Exception, SystemExit) as error:
-            self.error = error
-            return None
-
-    def _give(self, results: Any, returned: Any) -> None:
-        """Hand what a function returned on to the pattern."""
-        for value in returned if isinstance(returned, list | tuple) else [returned]:
-            if value is not None:
-                results.append(value)
-
-    def _replace(self, rewriter: Any, function: Function, values: Any) -> None:
-        """A rewrite that is a function as a whole: it returns what takes the place of the root's results."""
-        from .user import replacement
-
-        root = values[0]
-        returned = self._guarded(function, values)
-        if self.error is not None:
-            return
-        try:
-            made = replacement(root.operation, returned, self._pass.name, function)
-        except PassError as error:
-            self.error = error
-            return
-        self._note(root, getattr(function, "__name__", ""))
-        rewriter.replace_op(root, made)
-
-    def reraise(self) -> None:
-        """Raise what a function of the user's raised, at its own line."""
-        from .user import failure_in
-
-        if isinstance(self.error, PassError):
-            raise self.error
-        if self.error is not None:
-            raise failure_in(self._pass.name, self.error) from self.error
+            program.module.operation.verify()
+        except ir.MLIRError as error:
+            found = found_in(error, lambda *_: None)
+            message = found[0].message if found else str(error).splitlines()[0]
+            span = next(iter(fired_at)) if len(fired_at) == 1 else None
+            raise PassError(
+                f"pass {self.name} left invalid IR: {message}",
+                where=None if span else self.source,
+                hint="pdl.erase takes ops whose results nobody uses" if "null operand" in message else None,
+                span=span,
+            ) from None
 
 
-def _ops(module: ModuleOp, name: str) -> list[ir.Operation]:
+def _texts(operation: ir.Operation, key: str) -> list[str]:
     from torch_mlir import ir
 
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == name:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
-
-
-def _text(operation: ir.Operation, key: str) -> str | None:
-    from torch_mlir import ir
-
-    return ir.StringAttr(operation.attributes[key]).value if key in operation.attributes else None
-
-
-def _root(rewrite: ir.Operation) -> ir.Value | None:
-    """The op that a rewrite replaces: its operand, else the last one that the pattern describes."""
-    if len(rewrite.operands):
-        return rewrite.operands[0]
-    before = [op.operation for op in rewrite.block.operations if op.operation.name == "pdl.operation"]
-    return before[-1].results[0] if before else None
+    return [ir.StringAttr(entry).value for entry in ir.ArrayAttr(operation.attributes[key])]
 
 
 def pdl_pass(
@@ -269,6 +182,7 @@ def pdl_pass(
 
     Raises:
         ParseError, VerificationError: the text is not valid; with its place.
-        OptionError: a function that the patterns call is missing, or no dialect has an op that they name.
+        OptionError: a function that the patterns call is missing, no dialect has an op that they name, or an op
+            has no such attribute.
     """
     return PdlPass(name, text, functions or {}, phase, filename)

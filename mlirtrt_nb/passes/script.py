@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from torch_mlir import ir
     from torch_mlir.dialects.builtin import ModuleOp
 
-__all__ = ["ScriptPass"]
+__all__ = ["ScriptPass", "ops_called"]
+
+
+_MESSAGE_CHARACTERS = 300  # some of MLIR's messages print whole ops
 
 
 class ScriptPass(Pass):
@@ -78,7 +81,8 @@ class ScriptPass(Pass):
             return PassError(f"pass {self.name} failed: {str(error).splitlines()[0]}", where=self.source)
         first = next((entry for entry in found if entry.span is not None), found[0])
         where = None if first.span else self.source
-        return PassError(f"pass {self.name} failed: {first.message}", where=where, span=first.span)
+        message = first.message.splitlines()[0][:_MESSAGE_CHARACTERS].rstrip(" ->")
+        return PassError(f"pass {self.name} failed: {message}", where=where, span=first.span)
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name!r} from {self.source}>"
@@ -87,6 +91,21 @@ class ScriptPass(Pass):
         from ..display import ir_html
 
         return ir_html(self.text.strip("\n"), label=f"{self.kind} {self.name}")
+
+
+def ops_called(name: str, module: ModuleOp) -> list[ir.Operation]:
+    """Every op of that name, in the order of the text."""
+    from torch_mlir import ir
+
+    found: list[ir.Operation] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == name:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
 
 
 def _is_code(line: str) -> bool:

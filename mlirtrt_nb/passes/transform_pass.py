@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import PassError
+from ..errors import OptionError, ParseError, PassError, SourceSpan, VerificationError
 from ..program import Program
 from .base import PassContext
 from .firing import report_as
-from .script import ScriptPass
+from .script import ScriptPass, ops_called
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -21,7 +22,10 @@ __all__ = ["TransformPass", "transform_pass"]
 
 _ENTRY = "__transform_main"
 _ALLOWS = "transform.with_named_sequence"
+_OPENING = f"module attributes {{{_ALLOWS}}} {{"
+_MATCH = "transform.structured.match"
 _PAYLOAD = "mlirtrt_nb.payload"
+_BEGUN = "mlirtrt_nb.begun:"
 _MATCHED = "mlirtrt_nb.matched:"
 _CURRENT = re.compile(r"see current operation: (?:%\S+ = )?\"?([a-z_]\w*(?:\.\w+)+)")
 
@@ -34,11 +38,19 @@ class TransformPass(ScriptPass):
     def _parsed(self, context: ir.Context) -> ModuleOp:
         if _ALLOWS in self.text:
             return super()._parsed(context)
-        bare, self.text = self.text, f"module attributes {{{_ALLOWS}}} {{{self.text}\n}}"
+        bare, self.text = self.text, f"{_OPENING}{self.text}\n}}"
         try:
             return super()._parsed(context)
+        except (ParseError, VerificationError) as error:
+            for each in (error, *error.others):
+                each.span = each.span and _in_script(each.span, bare)
+            raise
         finally:
             self.text = bare
+
+    def _span(self, location: ir.Location) -> SourceSpan | None:
+        span = super()._span(location)
+        return span if span is None or _ALLOWS in self.text else _in_script(span, self.text)
 
     def _verify(self, module: ModuleOp) -> None:
         operations = [op.operation for op in module.body.operations]
@@ -52,30 +64,77 @@ class TransformPass(ScriptPass):
             raise PassError(
                 f"pass {self.name} has no transform.named_sequence @{_ENTRY}{found}", where=self.source
             )
+        self._verify_matches(module)
+
+    def _verify_matches(self, module: ModuleOp) -> None:
+        """A match of ops that do not exist would never find one."""
+        from torch_mlir import ir
+
+        from ..ir.hints import near_ops
+
+        for operation in ops_called(_MATCH, module):
+            names = operation.attributes.get("ops", [])
+            for name in (ir.StringAttr(entry).value for entry in names):
+                if not module.context.is_registered_operation(name):
+                    raise OptionError(
+                        f"pass {self.name}: no op named {name!r}",
+                        hint=near_ops(name),
+                        span=self._span(operation.location),
+                    )
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir import ir
-        from torch_mlir.passmanager import PassManager
 
         self.fired = 0
         with program.context, ir.Location.unknown():
             stage = self._parsed(program.context)
             _say_what_matches(stage)
-            # The interpreter takes script and payload in one module.
-            payload = program.module.operation.clone()
-            payload.attributes["transform.target_tag"] = ir.StringAttr.get(_PAYLOAD)
-            stage.body.append(payload)
-            options = f"entry-point={_ENTRY} debug-payload-root-tag={_PAYLOAD}"
-            with self._listening(program.context):
-                try:
-                    PassManager.parse(f"builtin.module(transform-interpreter{{{options}}})").run(
-                        stage.operation
-                    )
-                except ir.MLIRError as error:
-                    raise self._failure(error) from None
-            done = list(stage.body.operations)[-1].operation
-            del done.attributes["transform.target_tag"]
-            program.module = done.clone()
+            try:
+                program.module = self._interpreted(stage, program)
+            except ir.MLIRError as error:
+                failure = self._failure(error)
+                failure.span = failure.span or self._place_in_run(program)
+                failure.where = None if failure.span else failure.where
+                raise failure from None
+
+    def _interpreted(self, stage: ModuleOp, program: Program) -> ModuleOp:
+        """What the script in `stage` makes of a copy of the program's module."""
+        from torch_mlir import ir
+        from torch_mlir.passmanager import PassManager
+
+        # The interpreter takes script and payload in one module.
+        payload = program.module.operation.clone()
+        payload.attributes["transform.target_tag"] = ir.StringAttr.get(_PAYLOAD)
+        stage.body.append(payload)
+        options = f"entry-point={_ENTRY} debug-payload-root-tag={_PAYLOAD}"
+        with self._listening(program.context):
+            PassManager.parse(f"builtin.module(transform-interpreter{{{options}}})").run(stage.operation)
+        done = list(stage.body.operations)[-1].operation
+        del done.attributes["transform.target_tag"]
+        return done.clone()
+
+    def _place_in_run(self, program: Program) -> SourceSpan | None:
+        """Where the script fails, if MLIR does not say: run it again, each op saying that it begins."""
+        from torch_mlir import ir
+
+        stage = self._parsed(program.context)
+        begun = _say_what_begins(stage)
+        last: list[int] = []
+
+        def hear(diagnostic: ir.Diagnostic) -> bool:
+            message = diagnostic.message
+            if message.startswith(_BEGUN):
+                last[:] = [int(message.removeprefix(_BEGUN).split()[0])]
+            return message.startswith(_BEGUN)
+
+        handler = program.context.attach_diagnostic_handler(hear)
+        try:
+            self._interpreted(stage, program)
+        except ir.MLIRError:
+            return self._span(begun[last[0]]) if last else None
+        finally:
+            handler.detach()
+        return None
 
     @contextmanager
     def _listening(self, context: ir.Context) -> Iterator[None]:
@@ -106,15 +165,7 @@ def _say_what_matches(stage: ModuleOp) -> None:
 
     from ..ir.diagnostics import place_of
 
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "transform.structured.match":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    stage.operation.walk(visit)
-    for operation in found:
+    for operation in ops_called(_MATCH, stage):
         place = place_of(operation.location)
         with ir.InsertionPoint.after(operation), operation.location:
             ir.Operation.create(
@@ -122,6 +173,35 @@ def _say_what_matches(stage: ModuleOp) -> None:
                 operands=[operation.results[0]],
                 attributes={"message": ir.StringAttr.get(f"{_MATCHED}{place[1] if place else 0}")},
             )
+
+
+def _say_what_begins(stage: ModuleOp) -> list[ir.Location]:
+    """Before each op of a sequence, a remark with its number; the ops' places by number."""
+    from torch_mlir import ir
+
+    begun: list[ir.Location] = []
+    kind = ir.Type.parse("!transform.param<i64>")
+    for sequence in ops_called("transform.named_sequence", stage):
+        for operation in [op.operation for block in sequence.regions[0] for op in block]:
+            with ir.InsertionPoint(operation), operation.location:
+                number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(begun))
+                made = ir.Operation.create(
+                    "transform.param.constant", results=[kind], attributes={"value": number}
+                )
+                ir.Operation.create(
+                    "transform.debug.emit_param_as_remark",
+                    operands=[made.result],
+                    attributes={"message": ir.StringAttr.get(_BEGUN)},
+                )
+            begun.append(operation.location)
+    return begun
+
+
+def _in_script(span: SourceSpan, text: str) -> SourceSpan:
+    """A place in a bare script that was put into a module, in front of its first line."""
+    if span.line != 1:
+        return span
+    return replace(span, column=max(1, span.column - len(_OPENING)), text=text.split("\n")[0])
 
 
 def transform_pass(name: str, text: str, *, phase: str = "input", filename: str | None = None) -> TransformPass:
@@ -149,5 +229,6 @@ def transform_pass(name: str, text: str, *, phase: str = "input", filename: str 
     Raises:
         ParseError, VerificationError: the text is not valid; with its place.
         PassError: it has no entry.
+        OptionError: no dialect has an op that it matches.
     """
     return TransformPass(name, text, phase, filename)

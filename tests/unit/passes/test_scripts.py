@@ -132,6 +132,12 @@ def test_patterns_without_an_end() -> None:
             r"no op named 'tensorrt.activaton'\n(.*\n)*  hint: did you mean tensorrt.activation",
             5,
         ),
+        (
+            RELU_OF_RELU.replace("activationType", "activation_type"),
+            OptionError,
+            r"has no attribute 'activation_type'\n(.*\n)*  hint: did you mean activationType",
+            6,
+        ),
     ],
 )
 def test_mistakes_in_pdl(text, error, message, line) -> None:
@@ -139,6 +145,34 @@ def test_mistakes_in_pdl(text, error, message, line) -> None:
     with pytest.raises(error, match=message) as caught:
         mt.pdl_pass("bad", text)
     assert line is None or caught.value.span.line == line
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "message"),
+    [
+        ("pdl.erase %op", "null operand found\n(.*\n)*  hint: pdl.erase takes ops whose results nobody uses"),
+        (
+            """%wide = pdl.type : tensor<9xf32>
+      %new = pdl.operation "tensorrt.identity"(%x : !pdl.value) -> (%wide : !pdl.type)
+      pdl.replace %op with %new""",
+            r"'tensor<9xf32>'",
+        ),
+    ],
+)
+def test_a_pattern_that_leaves_invalid_ir(rewrite, message) -> None:
+    """The error points at its rewrite."""
+    text = """pdl.pattern : benefit(1) {
+    %kind = pdl.attribute = #tensorrt.activation_type<kTANH>
+    %type = pdl.type
+    %x = pdl.operand
+    %op = pdl.operation "tensorrt.activation"(%x : !pdl.value) {"activationType" = %kind} -> (%type : !pdl.type)
+    pdl.rewrite %op {
+      REWRITE
+    }
+  }""".replace("REWRITE", rewrite)
+    with pytest.raises(PassError, match=f"pass bad left invalid IR: (.*){message}") as caught:
+        run(mt.pdl_pass("bad", text), isolate="erase" in rewrite)
+    assert (caught.value.span.line, caught.value.span.text.strip()) == (6, "pdl.rewrite %op {")
 
 
 @pytest.mark.parametrize("isolate", [True, False])
@@ -159,13 +193,41 @@ def test_a_transform_script_is_a_step(isolate) -> None:
         (TILE.replace("linalg.matmul", "func.func"), PassError, "only ops implementing TilingInterface", 4),
         (TILE.replace("__transform_main", "main"), PassError, "@__transform_main; there is @main", None),
         (TILE.replace("tile_sizes", "tile_size"), ParseError, "tile_size", 4),
+        (TILE.replace("linalg.matmul", "linalg.matmull"), OptionError, "did you mean linalg.matmul", 3),
+        (
+            TILE.replace("transform.yield", "transform.structured.vectorize %t : !transform.any_op")
+            + "// no yield",
+            ParseError,
+            "expected 'transform.yield'",
+            2,
+        ),
     ],
 )
 def test_mistakes_in_scripts(text, error, message, line) -> None:
     """Those of the text when the pass is made, those of a run at the script's own line."""
     with pytest.raises(error, match=message) as caught:
-        run(mt.transform_pass("bad", text), MATMUL)
+        run(mt.transform_pass("bad", text), MATMUL, isolate=False)
     assert line is None or caught.value.span.line == line
+
+
+def test_a_script_that_fails_where_mlir_does_not_say() -> None:
+    """Its op is found by running the script again."""
+    text = TILE[TILE.index("transform.named") : TILE.index("  %t,")] + (
+        "  transform.structured.vectorize %m vector_sizes [4] : !transform.any_op\n  transform.yield\n}"
+    )
+    with pytest.raises(PassError, match="Attempted to vectorize, but failed") as caught:
+        run(mt.transform_pass("bad", text), MATMUL, isolate=False)
+    assert (caught.value.span.line, caught.value.span.column) == (3, 3)
+    assert caught.value.last_good.text() == mt.from_mlir(MATMUL).text()
+
+
+def test_a_mistake_in_a_scripts_first_line() -> None:
+    """Line and caret are those of the text, which the pass itself puts into a module."""
+    text = TILE[TILE.index("transform.named") :].replace("@__transform_main", "@__transform_main2, ")
+    with pytest.raises(ParseError) as caught:
+        mt.transform_pass("bad", text)
+    assert caught.value.span.text == text.split("\n")[0]
+    assert text.split("\n")[0][caught.value.span.column - 1] == ","
 
 
 def test_the_users_passes_have_names() -> None:
