@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 __all__ = ["Output"]
 
 
@@ -31,10 +29,14 @@ class Output:
     def text(self) -> str:
         return "".join(self.parts)
 
-    def marks(self, shift: int) -> list[tuple[int, int, bool]]:
-        """For each piece: its offset plus `shift`, the user's offset, whether it is a copy."""
-        offsets = accumulate((len(part) for part in self.parts), initial=shift)
-        return [
-            (offset, ~origin if origin < 0 else origin, origin < 0)
-            for offset, origin in zip(offsets, self.origins, strict=False)
-        ]
+    def marks(self, shift: int, end: int) -> list[tuple[int, int, bool]]:
+        """For each piece up to `end`, and one more: its offset plus `shift`, the user's offset, whether it is a
+        copy."""
+        found: list[tuple[int, int, bool]] = []
+        offset = shift
+        for part, origin in zip(self.parts, self.origins, strict=True):
+            found.append((offset, ~origin if origin < 0 else origin, origin < 0))
+            if offset > end:
+                break
+            offset += len(part)
+        return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 
 from torch_mlir import ir
 from torch_mlir.dialects.builtin import ModuleOp
@@ -13,7 +15,7 @@ from ..diagnostics import Found, found_in, place_of, raise_all, span_at
 from .attributes import Problem
 from .limits import allow_depth, check_text
 from .recovery import collect
-from .sourcemap import SourceMap
+from .sourcemap import Lines, SourceMap
 from .syntax import syntax_of
 from .tokens import BLANK, IDENT, STRING
 from .translate import Translator
@@ -121,16 +123,20 @@ class _Attempt:
             parsed.operation.location = ir.Location.file(self.filename, 1, 1)
         lines = self.translator.shifted_lines | ({1} if head else set())
         if lines:
-            _Relocation(self._map(prefix, text), self.filename, lines).apply(parsed.operation, skip=wrapped)
+            relevant = cache(lambda: self._map(prefix, text, max(lines)))
+            _Relocation(relevant, self.filename, lines).apply(parsed.operation, skip=wrapped)
         return parsed
 
-    def _map(self, prefix: list[tuple[str, int]], text: str) -> SourceMap:
+    def _map(self, prefix: list[tuple[str, int]], text: str, last: int | None = None) -> SourceMap:
+        """The map of the user's text, as far as line `last`, to the one that MLIR reads."""
+        translated = Lines(text)
+        end = len(text) if last is None else translated.offset(last + 1, 1)
         marks: list[tuple[int, int, bool]] = []
         length = 0
         for piece, origin in prefix:
             marks.append((length, origin, False))
             length += len(piece)
-        return SourceMap(self.translator.text, text, marks + self.translator.out.marks(length))
+        return SourceMap(self.translator.lines, translated, marks + self.translator.out.marks(length, end))
 
     def _span(self, places: SourceMap, location: ir.Location, by_verifier: bool) -> SourceSpan | None:
         place = place_of(location)
@@ -153,9 +159,12 @@ class _Attempt:
 
 
 class _Relocation:
-    """Gives ops of other dialects on some lines the column that they have in the user's text."""
+    """Gives ops of other dialects on some lines the column that they have in the user's text.
 
-    def __init__(self, places: SourceMap, filename: str, lines: set[int]) -> None:
+    `places()` is the map to that text. It is asked for only when there is such an op, since it is large.
+    """
+
+    def __init__(self, places: Callable[[], SourceMap], filename: str, lines: set[int]) -> None:
         self._places = places
         self._filename = filename
         self._lines = lines
@@ -182,5 +191,6 @@ class _Relocation:
             return
         line = location.start_line
         if line in self._lines and location.filename == self._filename:
-            offset = self._places.user_offset(line, location.start_col)
-            operation.location = ir.Location.file(self._filename, *self._places.user.locate(offset))
+            places = self._places()
+            offset = places.user_offset(line, location.start_col)
+            operation.location = ir.Location.file(self._filename, *places.user.locate(offset))

@@ -57,7 +57,7 @@ def print_module(
     )
     text = text.rstrip("\n")
     if custom:
-        text = "\n".join(_Rewriter(bool(locations)).rewrite(text.split("\n")))
+        text = "\n".join(_Rewriter(text, bool(locations)).rewrite())
     if names:
         text = split_groups(text)
     if locations == "sources":
@@ -98,19 +98,21 @@ class _Open:
 
 
 class _Rewriter:
-    """Rewrites the lines that MLIR printed."""
+    """Rewrites the text that MLIR printed, line by line."""
 
-    def __init__(self, locations: bool) -> None:
+    def __init__(self, text: str, locations: bool) -> None:
+        self._text = text
         self._locations = locations
         self._open: list[_Open] = []
         self._attributes: dict[tuple[str, str], dict[str, str | None]] = {}
         self._types: dict[str, tuple[list[str], list[str]]] = {}
-        self._templates = Templates(self._template)
+        self._templates = Templates(self._template, text)
 
-    def rewrite(self, lines: list[str]) -> list[str]:
+    def rewrite(self) -> list[str]:
+        """The lines in the package's own syntax."""
         out: list[str] = []
         own_op = _own_op(dialect_names()).match
-        for line in lines:
+        for line in self._text.split("\n"):
             match = own_op(line)
             if match is not None:
                 if line.endswith("({"):

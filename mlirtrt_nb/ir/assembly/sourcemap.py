@@ -21,7 +21,7 @@ class Lines:
 
     @cached_property
     def starts(self) -> list[int]:
-        return [0, *(m.end() for m in re.finditer("\n", self.text))]
+        return [0, *[match.end() for match in re.finditer("\n", self.text)]]
 
     def locate(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset."""
@@ -56,9 +56,9 @@ class SourceMap:
     `marks` are (translated offset, user's offset, whether the text up to the next mark was copied as it is).
     """
 
-    def __init__(self, user: str, translated: str, marks: list[tuple[int, int, bool]]) -> None:
-        self.user = Lines(user)
-        self.translated = Lines(translated)
+    def __init__(self, user: Lines, translated: Lines, marks: list[tuple[int, int, bool]]) -> None:
+        self.user = user
+        self.translated = translated
         self._marks = marks
 
     def user_offset(self, line: int, column: int) -> int:

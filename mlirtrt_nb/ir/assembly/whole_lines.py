@@ -35,7 +35,7 @@ class LineReader(NameKeeper):
 
     def __init__(self, text: str, filename: str, *, names: bool, meanings: Meanings | None) -> None:
         super().__init__(text, filename, names=names, meanings=meanings)
-        self._templates = Templates(self._template)
+        self._templates = Templates(self._template, text)
         self._match_line = _whole_line(dialect_names()).match
 
     def whole_line(self) -> re.Match[str] | None:

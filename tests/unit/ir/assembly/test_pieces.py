@@ -66,7 +66,7 @@ def test_source_map() -> None:
     user = "a %x b\n%y c"
     translated = "PREFIX a NEW(%x, %q) b\n%y c"
     marks = [(0, 0, False), (7, 0, True), (9, 2, False), (20, 4, True)]
-    places = SourceMap(user, translated, marks)
+    places = SourceMap(Lines(user), Lines(translated), marks)
     assert places.user_offset(1, 8) == 0
     assert places.user_offset(1, translated.index("%x") + 1) == user.index("%x")
     assert places.user_offset(1, translated.index("%q") + 1) == 2
@@ -91,7 +91,7 @@ def test_templates() -> None:
         asked.append(text)
         return None if text.startswith("no") else Template(f"<{text}> 100% %1 %0", ["t"])
 
-    templates = Templates(make)
+    templates = Templates(make, "")
     for one, two in (("%a", "dense<1>"), ("%b#1", 'dense<"0x%">')):
         template, varying = templates.lookup(f"op {one}, {two} : t") or pytest.fail("no template")
         assert template.fill(varying) == f"<op {one}, {two} : t> 100% {two} {one}"
@@ -103,13 +103,15 @@ def test_templates() -> None:
 
 def test_lists_of_integers_in_templates() -> None:
     """Lists of any length are one; those with a special value are not taken for others."""
-    templates = Templates(lambda text: Template(text.replace("[", "array<i32: ").replace("]", ">"), []))
+    special = ("op %x[-2147483648]", "op %x[1, 9000000001]")
+    whole = "\n".join(special)
+    templates = Templates(lambda text: Template(text.replace("[", "array<i32: ").replace("]", ">"), []), whole)
     for integers in ("1", "1, -2, 3"):
         template, varying = templates.lookup(f"op %x[{integers}]") or pytest.fail("no template")
         assert template.fill(varying) == f"op %xarray<i32: {integers}>"
-    assert templates.lookup("op %x[-2147483648]") is None
-    assert templates.lookup("op %x[1, 9000000001]") is None
-    printing = Templates(lambda text: Template(text.replace("array<i64: ", "[").replace(">", "]"), []))
+    for text in special:
+        assert templates.lookup(text) is None
+    printing = Templates(lambda text: Template(text.replace("array<i64: ", "[").replace(">", "]"), []), "")
     template, varying = printing.lookup("op %x {a = array<i64: 4, 5>}") or pytest.fail("no template")
     assert template.fill(varying) == "op %x {a = [4, 5]}"
 
