@@ -13,7 +13,12 @@ from mlirtrt_nb.__main__ import main
 from models.fetch import model, sample
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md"))),
+)
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
