@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from models.classifiers import NAMES
 from models.fetch import SHAPES, model, sample
 
 __all__ = ["SPINE", "case"]
 
-CLASSIFIERS = (
-    "bvlc_alexnet",
-    "densenet121",
-    "inception_v1",
-    "inception_v2",
-    "resnet50",
-    "shufflenet",
-    "squeezenet",
-    "vgg19",
-    "zfnet512",
-)
 OTHERS = (
     "PP-OCRv6_det_small",
     "PP-OCRv6_rec_small",
@@ -27,7 +17,7 @@ OTHERS = (
     "encoder",
     "encoder_decomposed_norm",
 )
-SPINE = (*CLASSIFIERS, *OTHERS)
+SPINE = (*NAMES, *OTHERS)
 
 
 def case(name: str) -> tuple[str, dict[str, Any] | None, dict[str, Any]]:

@@ -26,16 +26,17 @@ from onnxruntime.quantization import (
 )
 
 import mlirtrt_nb as mt
+from models.classifiers import NAMES
 from models.fetch import sample
 
-from .cases import CLASSIFIERS, case
+from .cases import case
 from .cpu_latency import THREADS, peer_session
 from .table import Benchmark, Row
 from .timing import alternate
 
 __all__ = ["MODELS", "Reader", "quantized_by_peer", "run", "whole_model"]
 
-MODELS = (*CLASSIFIERS, "PP-OCRv6_rec_small")
+MODELS = (*NAMES, "PP-OCRv6_rec_small")
 CALIBRATION, JUDGED = 4, 8  # inputs by seed
 
 

@@ -10,6 +10,7 @@ from .errors import MlirTrtError, PlanFileError, WorkerCrashed
 from .passes.remote import place_of_user
 from .passes.reproducer import compile_command, write_reproducer
 from .passes.sending import by_value, is_own, why_unsendable
+from .progress import Progress
 from .worker import Isolation, Outcome, Unsendable, call, inside, unheard
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_isolated"]
 
-Progress = Callable[[str, int, int], bool]
 # The same work in any process: (source, steps, context, cache, metadata, progress) to a Plan.
 Work = Callable[..., "Plan"]
 

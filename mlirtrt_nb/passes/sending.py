@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import sysconfig
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,13 +13,13 @@ from typing import Any
 import cloudpickle
 
 from ..errors import PassError, SourceSpan, span_of_line
+from ..worker.call import LIBRARIES
 from .base import Pass, available
 from .mlir_pass import MlirPass
 
 __all__ = ["by_value", "is_own", "why_unsendable"]
 
 _HINT = "make it inside the function, or run with isolate=False, which stays in this process"
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _registering = threading.RLock()  # cloudpickle's list of modules is global
 
 
@@ -59,7 +58,7 @@ def _own_module(pass_: Pass) -> ModuleType | None:
     if module is None or name == "__main__" or name.split(".")[0] == __package__.split(".")[0]:
         return None
     file = getattr(module, "__file__", None) or ""
-    return None if file.startswith(_LIBRARIES) else module
+    return None if file.startswith(LIBRARIES) else module
 
 
 def why_unsendable(passes: Sequence[Pass], error: Exception) -> PassError:

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import Cancelled, MlirTrtError, SourceSpan, WorkerCrashed, span_of_line
+from ..progress import Progress
 from . import pool
 from .output import BoundedText
 from .process import Worker
 from .settings import Isolation
 
-__all__ = ["Outcome", "Unsendable", "call", "unheard"]
+__all__ = ["LIBRARIES", "Outcome", "Unsendable", "call", "unheard"]
 
-Progress = Callable[[str, int, int], bool]
 Take = Callable[[str, Any, "Outcome"], None]
 
 _POLL_MS = 100
@@ -40,7 +40,8 @@ _PACKAGE = str(Path(__file__).parent.parent)
 # What the user has seen or been told already, where work is done once more.
 _SAID = frozenset({"print", "warning", "log"})
 _unheard: ContextVar[bool] = ContextVar("unheard", default=False)
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+# Where Python and what is installed for it lie.
+LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
 class Unsendable(MlirTrtError):
@@ -289,7 +290,7 @@ class _Call:
 def _place_of_crash(output: str) -> SourceSpan | None:
     """The innermost line of the stack in `output` that is the user's: of a cell, or of a file of their own."""
     for filename, line in _FRAME.findall(output):
-        if not filename.startswith((_PACKAGE, "<string>", *_LIBRARIES)):
+        if not filename.startswith((_PACKAGE, "<string>", *LIBRARIES)):
             return span_of_line(filename, int(line))
     return None
 
