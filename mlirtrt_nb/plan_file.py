@@ -54,7 +54,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Plan:
             opened.arrays,
             [Fallback(**row) for row in meta["fallbacks"]],
             meta["metadata"],
-            meta["name"],
+            str(meta["name"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         # Its checksums hold, so whoever wrote it wrote something else.

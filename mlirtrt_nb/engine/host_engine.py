@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..dialects.onnx.ort_session import Opened, SessionSettings, open_session
+from ..errors import MlirTrtError, PlanFileError
 from .base import Engine
+from .onnxruntime.failures import plain_reason
 
 __all__ = ["is_compiled", "is_onnxruntime", "open_engine"]
 
@@ -32,8 +34,29 @@ def open_engine(
 ) -> Opened:
     """The engine's session, with `run(names, feeds)`; see `open_session` for the arguments.
 
-    What ONNX Runtime does not run has no settings and keeps no profile.
+    What ONNX Runtime does not run has no settings and keeps no profile. Raises PlanFileError for an engine that
+    its runtime refuses: one that is damaged, lacks its weights, or is of another version.
     """
+    try:
+        return _opened(engine, weights, settings, config, profile_to)
+    except (MlirTrtError, MemoryError):
+        raise
+    except Exception as error:
+        told = plain_reason(str(error) if not isinstance(error, KeyError) else f"there is no weight {error}")
+        raise PlanFileError(
+            f"the engine cannot be opened: {told}",
+            where=f"engine {engine.name!r} for {engine.target}",
+            hint="compile again with this version; Plan.load(path) tells whether a file is damaged",
+        ) from error
+
+
+def _opened(
+    engine: Engine,
+    weights: Mapping[str, np.ndarray],
+    settings: SessionSettings | None,
+    config: Mapping[str, str] | None,
+    profile_to: str | None,
+) -> Opened:
     if is_compiled(engine):
         from .host.session import HostSession
 

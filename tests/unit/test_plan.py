@@ -6,12 +6,14 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from mlirtrt_nb.container import PLAN, Kind, write
+import mlirtrt_nb as mt
+from mlirtrt_nb.container import PLAN, Kind, read, write
 from mlirtrt_nb.errors import InvalidModelError, PlanFileError
 from mlirtrt_nb.plan import Plan
 from mlirtrt_nb.program import Program
@@ -155,6 +157,29 @@ def test_a_damaged_file(tmp_path: Path, place: int) -> None:
         Plan.load(path)
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"sections": {"engine0": b"\xff\xff\xff"}}, "the engine cannot be opened: Error parsing message"),
+        ({"sections": {"engine0": b""}}, "the engine cannot be opened: No graph was found in the protobuf"),
+        ({"arrays": {}}, "the engine cannot be opened: there is no weight 'w'"),
+        ({"arrays": {"w": WEIGHT[:2]}}, "the engine cannot be opened: cannot reshape array of size 16"),
+    ],
+)
+def test_an_engine_that_its_runtime_refuses(
+    tmp_path: Path, changes: dict[str, dict[str, Any]], reason: str
+) -> None:
+    """A file whose checksums hold and whose engine does not open names the engine, in one short error."""
+    path = tmp_path / "three.plan"
+    three_steps().save(path)
+    opened = read(path, PLAN)
+    arrays = changes.get("arrays", opened.arrays)
+    write(path, PLAN, opened.meta, opened.sections | changes.get("sections", {}), arrays)
+    with pytest.raises(PlanFileError, match=reason) as caught:
+        Plan.load(path).session("cpu")
+    assert caught.value.where == "engine 'trt_engines::main_0' for cpu"
+
+
 def test_a_file_that_is_not_a_plan(tmp_path: Path) -> None:
     """A Program's file, a cut file and a missing file each say what they are."""
     Program(three_steps().module, {}, name="net").save(tmp_path / "net.mtp")
@@ -208,3 +233,25 @@ def test_programs_are_saved_too(tmp_path: Path) -> None:
     with pytest.raises(InvalidModelError, match="is not a Program file"):
         (tmp_path / "x").write_bytes(b"ONNX" * 40)
         Program.load(tmp_path / "x")
+
+
+def test_engines_say_whether_the_cache_had_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A first build is none of the cache's, in each precision by itself; a second is, and so says its file,
+    with the seconds of the build that there was. What is never cached, for the CPU, is not said to be."""
+    monkeypatch.setenv("MLIRTRT_NB_CACHE", str(tmp_path / "engines"))
+    program = mt.from_mlir("""
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %x : tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}""")
+    targets = ["cpu", "sm89"]
+    for precision in ("fp32", "fp16"):
+        first, second = (mt.compile(program, targets, precision).engines for _ in range(2))
+        assert not first["cached"].any()
+        assert dict(zip(second["target"], second["cached"], strict=True)) == {"cpu": False, "sm89": True}
+        on_device = [frame[frame["target"] == "sm89"].iloc[0] for frame in (first, second)]
+        assert on_device[1]["build_seconds"] == on_device[0]["build_seconds"] > 0
+    plan = mt.compile(program, targets)
+    plan.save(tmp_path / "a.plan")
+    assert mt.Plan.load(tmp_path / "a.plan").engines.equals(plan.engines)
+    assert not mt.compile(program, targets, cache=False).engines["cached"].any()

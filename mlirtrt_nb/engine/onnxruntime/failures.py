@@ -6,7 +6,7 @@ import re
 
 from ...errors import InputError, MlirTrtError
 
-__all__ = ["ASSERTION", "failure_of"]
+__all__ = ["ASSERTION", "failure_of", "plain_reason"]
 
 # The names of nodes that fail where an assertion does start like this; the message follows.
 ASSERTION = "assertion: "
@@ -47,13 +47,14 @@ def failure_of(error: Exception, where: str) -> MlirTrtError:
     node = _NODE.search(text)
     if node:
         return InputError(
-            f"{node['op']} cannot compute with these inputs: {_reason(node['what'])}",
+            f"{node['op']} cannot compute with these inputs: {plain_reason(node['what'])}",
             where=f"node {node['name']!r}, {where}" if node["name"] else where,
         )
-    return MlirTrtError(f"an engine failed while running: {_reason(text)}", where=where)
+    return MlirTrtError(f"an engine failed while running: {plain_reason(text)}", where=where)
 
 
-def _reason(text: str) -> str:
+def plain_reason(text: str) -> str:
+    """ONNX Runtime's message without its codes and the places in its sources, on one line of bounded length."""
     plain = " ".join(_CODES.sub("", text).split())
     short = _CONDITION.sub("", _PLACE.sub("", plain))
     return (short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…").rstrip(".")
