@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .errors import CalibrationError
-from .files import checked_path
+from .files import checked_path, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +68,12 @@ class Calibration:
         return f"<Calibration: {len(self.ranges)} ranges, {self.method}, {self.inputs}>"
 
     def __str__(self) -> str:
+        from .display.calibration import calibration_text
+
+        return calibration_text(self)
+
+    @property
+    def option_text(self) -> str:
         """As in a pipeline's text: the file, where there is one."""
         return self.path or f"<{self.method},model={self.model[:8]}>"
 
@@ -85,9 +91,7 @@ class Calibration:
         return calibration_html(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        from .display.calibration import calibration_text
-
-        printer.text(repr(self) if cycle else calibration_text(self))
+        printer.text(repr(self) if cycle else str(self))
 
     def check_model(self, model: str) -> None:
         """Raise CalibrationError if `model`, a content hash, is another than the ranges were found on."""
@@ -100,7 +104,6 @@ class Calibration:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ranges as JSON, a tensor a line. Raises CalibrationError if the file cannot be written."""
-        target = checked_path(path, CalibrationError)
         document = {
             "format": _FORMAT,
             "method": self.method,
@@ -110,10 +113,7 @@ class Calibration:
             "synthetic": self.synthetic,
             "ranges": dict(self.ranges),
         }
-        try:
-            target.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise CalibrationError(f"cannot write {target}: {error.strerror or error}") from error
+        write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n", CalibrationError)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Calibration:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .engine.base import BuildRequest, Engine, Shapes
@@ -138,7 +138,7 @@ def _build(
     if cache is not None and key is not None:
         found = cache.get(key)
         if found is not None:
-            return found
+            return replace(found, report=replace(found.report, cached=True))
     try:
         engine = builder.build(request)
     except TargetError:

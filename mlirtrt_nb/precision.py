@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from .activation_ranges import METHODS, Calibration
 from .errors import PrecisionError
+
+if TYPE_CHECKING:
+    from .ir.builder import Op
 
 __all__ = ["ELEMENTS", "PRECISIONS", "Keep", "Precision", "check_supported"]
 
@@ -72,6 +75,18 @@ class Keep:
                 f"keep= holds a {type(self.pattern).__name__}",
                 hint="give an op's name, a regular expression, or a function of an op",
             )
+
+    def takes(self, op: Op) -> bool:
+        """What the pattern says of an op, where it is a function. Raises PrecisionError if that fails."""
+        assert not isinstance(self.pattern, str)
+        try:
+            return bool(self.pattern(op))
+        except Exception as error:
+            raise PrecisionError(
+                f"the function {_name_of(self.pattern)} given as keep= failed: {type(error).__name__}: {error}",
+                where=op.operation.name,
+                hint="it is called with each tensorrt op, as an Op",
+            ) from error
 
     def __str__(self) -> str:
         """As in a pipeline's text: the pattern, and `->` its type where that is not fp32."""

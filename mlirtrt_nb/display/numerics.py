@@ -54,6 +54,9 @@ def _error_curve(curve: ErrorCurve) -> Card:
 
 def _curve_notes(curve: ErrorCurve) -> list[Note]:
     notes = []
+    if curve.random:
+        text = f"errors of what depends on {curve.random} cannot be told: it draws random numbers"
+        notes.append(Note(text, "warn"))
     if curve.overflow is not None:
         notes.append(Note(f"{_named(curve.overflow)} is the first whose result is not finite", "bad"))
     bad, worst = curve.first_bad, curve.worst
@@ -79,15 +82,15 @@ def _curve_table(ops: list[OpErrors], threshold: float) -> Table:
             entry.source,
             entry.element,
             number(entry.largest),
-            decibels(entry.reached.snr_db),
-            decibels(entry.own.snr_db),
-            number(entry.reached.max_abs_error),
+            MISSING if entry.random else decibels(entry.reached.snr_db),
+            MISSING if entry.random == "draws" else decibels(entry.own.snr_db),
+            MISSING if entry.random else number(entry.reached.max_abs_error),
             _verdict(entry, threshold),
         )
         for entry in shown
     )
     headers = ("op", "source", "type", "largest", "snr", "own snr", "max abs error", "verdict")
-    bars = tuple(_filled(entry.reached.snr_db) for entry in shown)
+    bars = tuple(0.0 if entry.random else _filled(entry.reached.snr_db) for entry in shown)
     right = (False, False, False, True, True, True, True, False)
     return Table(headers, rows, right, more=len(ops) - len(shown), bars=(4, bars))
 
@@ -100,6 +103,8 @@ def _around_the_bad(ops: list[OpErrors], threshold: float) -> list[OpErrors]:
 
 
 def _verdict(entry: OpErrors, threshold: float) -> str:
+    if entry.random:
+        return "⚠ draws random numbers" if entry.random == "draws" else "⚠ depends on random numbers"
     if entry.reached.broken:
         return f"✗ {plural(entry.reached.broken, 'value')} not finite"
     return "✗ bad" if entry.reached.snr_db < threshold else "✓"

@@ -57,9 +57,10 @@ class EngineReport:
     weights_bytes: int | None = None
     activation_bytes: int | None = None
     scratch_bytes: int | None = None
-    build_seconds: float = 0.0
+    build_seconds: float = 0.0  # of the builder, also where the engine comes from the cache
     messages: tuple[str, ...] = ()
     builder: str = ""  # "TensorRT-RTX 1.7.1", "ONNX Runtime 1.32.0"
+    cached: bool = False  # whether the compilation took it from the engine cache
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -11,6 +11,7 @@ from ..activation_ranges import Calibration
 from ..calibration.content import content_hash
 from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
+from ..ir.builder import Op
 from ..precision import Precision
 from ..program import Program
 from ..progress import Progress
@@ -20,10 +21,12 @@ from .conversion import at_precision, converted, resolved
 from .interpreter import Interpreter
 from .metrics import Metric, metric
 from .output_errors import OutputErrors, compared
+from .randomness import refuse_random
 from .samples import Samples, samples_of, shapes_for
 from .sensitivity import sensitivity_of
 
 __all__ = ["bisect"]
+
 Keeps = tuple[str, ...]
 
 
@@ -122,14 +125,16 @@ class _Search:
         if given.calibration is not None:
             self._named += f", ranges {_digest(self._precision.calibration)}"
         self._exact = Interpreter(converted(self._source, "fp32", targets, shapes))
-        if self._exact.random_ops:
-            step = self._exact.random_ops[0]
-            raise PrecisionError(
-                "the program draws random numbers: no two runs of it agree",
-                where=f"{step.op} '{step.source}'",
-                hint="make the model deterministic first",
-            )
+        refuse_random(self._exact, "make the model deterministic first")
+        self._named += "".join(f", function {digest}" for digest in self._functions())
         self._outputs = [self._exact.run(sample) for sample in self._samples.values]
+
+    def _functions(self) -> Iterator[str]:
+        """What each function among the exceptions takes of the program, as its name does not say it."""
+        for keep in self._precision.keep:
+            if not isinstance(keep.pattern, str):
+                taken = [step.index for step in self._exact.steps if keep.takes(Op.of(step.operation))]
+                yield blake2b(repr(taken).encode(), digest_size=8).hexdigest()
 
     def resume(self, path: Any) -> None:
         """Read what an earlier search found, if it was the same search."""

@@ -21,6 +21,7 @@ from .interpreter import Interpreter, Step
 from .metrics import Errors
 from .op_types import compute_type
 from .output_errors import OutputErrors, compared
+from .randomness import depends_on_random, named, returns_random
 from .samples import Samples, samples_of, shapes_for
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class OpErrors:
     `reached` is the error of its result with everything before it in low precision too; `own` the error that
     it makes itself, on inputs that are exact but for rounding to its own types. `largest` is the largest
     magnitude of the exact result. `element` is the type that the op computes in, `gives` that of its result.
+    `random` is "draws" for an op that draws random numbers and "depends" for one whose result depends on some:
+    its `reached` is empty, as no error can be told; so is `own` for one that draws.
     """
 
     op: str
@@ -47,9 +50,14 @@ class OpErrors:
     own: Errors = field(default_factory=Errors)
     largest: float = 0.0
     gives: str = ""
+    random: str = ""
 
     def __str__(self) -> str:
         """ "tensorrt.convolution 'conv1': 12.3 dB, of its own 40.1 dB"."""
+        if self.random:
+            return (
+                f"{self.op} '{self.source}': {self.random}{' on' * (self.random == 'depends')} random numbers"
+            )
         own = (
             f"of its own {self.own.snr_db:.1f} dB" if self.own.squares or self.own.broken else "exact in itself"
         )
@@ -66,6 +74,7 @@ class ErrorCurve:
         threshold: the signal-to-noise ratio in dB below which an op's result counts as bad.
         outputs: the errors of the program's outputs, as `mt.compare` has them; None if no op was compared.
         place: the targets and the type of what is not quantized, in words.
+        random: the first op that draws random numbers; errors of what depends on it are missing.
     """
 
     name: str
@@ -75,11 +84,13 @@ class ErrorCurve:
     ops: list[OpErrors] = field(repr=False)
     outputs: OutputErrors | None = field(default=None, repr=False)
     place: str = ""
+    random: str = ""
 
     @cached_property
     def df(self) -> pd.DataFrame:
         """One row per op in program order: op, source, type, largest, snr_db, own_snr_db, cosine,
-        max_abs_error, not_finite. `attrs["sources"]` says where each number comes from."""
+        max_abs_error, not_finite; NaN where random numbers leave no error to tell. `attrs["sources"]` says
+        where each number comes from."""
         import pandas as pd
 
         rows = [
@@ -88,10 +99,10 @@ class ErrorCurve:
                 entry.source,
                 entry.element,
                 entry.largest,
-                entry.reached.snr_db,
-                entry.own.snr_db,
-                entry.reached.cosine,
-                entry.reached.max_abs_error,
+                np.nan if entry.random else entry.reached.snr_db,
+                np.nan if entry.random == "draws" else entry.own.snr_db,
+                np.nan if entry.random else entry.reached.cosine,
+                np.nan if entry.random else entry.reached.max_abs_error,
                 entry.reached.broken,
             )
             for entry in self.ops
@@ -206,19 +217,25 @@ def curve_of(
     """The curve of two programs that came from one; see `error_curve`."""
     found: dict[int, OpErrors] = {}
     outputs: OutputErrors | None = None
+    drawing, depending = {step.index for step in variant.random_ops}, depends_on_random(variant)
     for number, sample in enumerate(samples.values):
         _tell(progress, number, len(samples.values))
         last: Pair | None = None
         for pair in pairs(exact, variant, sample):
-            _add(found, pair, own=False)
+            _add(found, pair, own=False, told=pair.variant.step.index not in depending)
             last = pair
-        if last is not None:
+        if last is not None and not returns_random(variant):
             ends = compared(last.reference.walk.outputs, last.variant.walk.outputs)
             outputs = ends if outputs is None else outputs.merged(ends)
         for pair in pairs(exact, variant, sample, forced=True):
-            _add(found, pair, own=True)
+            _add(found, pair, own=True, told=pair.variant.step.index not in drawing)
+    for index in depending & found.keys():
+        found[index].random = "draws" if index in drawing else "depends"
     ordered = [found[index] for index in sorted(found)]
-    return ErrorCurve(variant.program.name, precision, samples.origin, threshold, ordered, outputs, place)
+    random = named(variant.random_ops[0]) if drawing else ""
+    return ErrorCurve(
+        variant.program.name, precision, samples.origin, threshold, ordered, outputs, place, random
+    )
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:
@@ -231,10 +248,12 @@ def _entry_of(step: Step) -> OpErrors:
     return OpErrors(step.op, step.source, computes, gives=step.element)
 
 
-def _add(found: dict[int, OpErrors], pair: Pair, *, own: bool) -> None:
+def _add(found: dict[int, OpErrors], pair: Pair, *, own: bool, told: bool) -> None:
+    """Count a pair in; of one whose error cannot be `told`, the magnitude alone."""
     step = pair.variant.step
     for reference, other in pair.arrays():
         entry = found.setdefault(step.index, _entry_of(step))
-        (entry.own if own else entry.reached).add(reference, other)
+        if told:
+            (entry.own if own else entry.reached).add(reference, other)
         finite = np.abs(reference[np.isfinite(reference)])
         entry.largest = max(entry.largest, float(finite.max()) if finite.size else 0.0)

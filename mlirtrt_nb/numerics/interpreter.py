@@ -21,7 +21,7 @@ from ..program import Program
 from . import rounding
 from .single_op import SingleOp
 
-__all__ = ["Executed", "Interpreter", "Step", "Walk"]
+__all__ = ["Executed", "Interpreter", "Step", "Walk", "read_values"]
 
 _CONSTANTS = frozenset({"tensorrt.constant", "onnx.constant", "onnx.novalue"})
 _RANDOM = (
@@ -105,8 +105,8 @@ class Interpreter:
 
     @cached_property
     def random_ops(self) -> tuple[Step, ...]:
-        """Ops that draw random numbers: two runs of the program differ."""
-        return tuple(step for step in self.steps if step.op in _RANDOM)
+        """Ops that draw random numbers, in their regions too: two runs of the program differ."""
+        return tuple(step for step in self.steps if _draws(step.operation))
 
     def walk(self, inputs: Mapping[str, np.ndarray]) -> Walk:
         """A run on inputs by name, to be iterated op by op."""
@@ -207,7 +207,7 @@ def _last_uses(steps: tuple[Step, ...], returned: list[ir.Value]) -> list[list[i
     for step in steps:
         for value in step.operation.results:
             last[value] = step.index
-        for value in _reads(step.operation):
+        for value in read_values(step.operation):
             last[value] = step.index
     for value in returned:
         last.pop(value, None)
@@ -217,7 +217,22 @@ def _last_uses(steps: tuple[Step, ...], returned: list[ir.Value]) -> list[list[i
     return dying
 
 
-def _reads(operation: ir.Operation) -> list[ir.Value]:
+def _draws(operation: ir.Operation) -> bool:
+    """Whether an op, or one in its regions, draws random numbers."""
+    if not len(operation.regions):
+        return operation.name in _RANDOM
+    found = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or inner.name in _RANDOM
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return found
+
+
+def read_values(operation: ir.Operation) -> list[ir.Value]:
     """What an op and the ops in its regions read."""
     found = list(operation.operands)
     if len(operation.regions):

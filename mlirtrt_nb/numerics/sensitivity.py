@@ -22,6 +22,7 @@ from .interpreter import Interpreter
 from .metrics import Errors
 from .op_types import compute_type
 from .output_errors import OutputErrors, compared
+from .randomness import refuse_random
 from .samples import Samples, samples_of, shapes_for
 
 if TYPE_CHECKING:
@@ -142,7 +143,8 @@ def sensitivity(
         target: as for `mt.compare`: what it is compiled for, which the type of what is not quantized goes by.
         progress: called as `progress(phase, done, total)`; returning False cancels.
 
-    Raises SourceError, InputError, ShapeError, PrecisionError, PassError, Cancelled.
+    Raises PrecisionError if the program draws random numbers; SourceError, InputError, ShapeError, PassError,
+    Cancelled.
     """
     source = program if isinstance(program, Program) else load(program)
     wanted = Precision.of(precision)
@@ -150,8 +152,12 @@ def sensitivity(
     known = shapes_for(source, inputs, shapes)
     targets = parse_targets(default_targets() if target is None else target)
     exact = converted(source, "fp32", targets, known)
+    interpreter = Interpreter(exact)
+    refuse_random(
+        interpreter, "make the model deterministic first; mt.error_curve has what does not depend on it"
+    )
     variant = at_precision(exact, resolved(source, wanted, known, samples), targets)
-    found = sensitivity_of(Interpreter(exact), Interpreter(variant), samples, wanted, progress)
+    found = sensitivity_of(interpreter, Interpreter(variant), samples, wanted, progress)
     found.place = placement(wanted, targets)
     return found
 

@@ -276,7 +276,9 @@ def _options_text(pass_: Pass) -> str:
 def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return ";".join(map(str, value))
+    return str(getattr(value, "option_text", value))  # of what prints as more than a line
 
 
 def _split(text: str) -> list[str]:

@@ -26,6 +26,7 @@ _ENGINES = {
     "scratch_bytes": "Int64",
     "engine_bytes": "Int64",
     "builder": "string",
+    "cached": "boolean",
 }
 _LAYERS = {
     "engine": "string",
@@ -87,7 +88,8 @@ class PlanReport:
 
     @cached_property
     def engines(self) -> pd.DataFrame:
-        """One row per engine. Byte counts are the builder's own."""
+        """One row per engine. Byte counts are the builder's own, and so are the seconds, of an engine that this
+        compilation took from the cache (`cached`) as well."""
         return _frame(_ENGINES, (self._engine_row(engine) for engine in self._plan.engine_values))
 
     @cached_property
@@ -151,6 +153,7 @@ class PlanReport:
             "scratch_bytes": report.scratch_bytes,
             "engine_bytes": len(engine.blob),
             "builder": report.builder,
+            "cached": report.cached,
         }
 
     def _layer_rows(self) -> Iterator[dict[str, Any]]:

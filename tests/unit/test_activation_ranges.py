@@ -71,3 +71,20 @@ def test_it_shows_what_is_unusual() -> None:
     assert "3 batches of the user" in html and "always 0" in html and "1 range unusual" in html
     assert "made-up inputs" not in html and "made-up inputs" in text._repr_html_()
     assert list(RANGES.df.columns) == ["tensor", "amax", "note"]
+
+
+def test_it_prints_as_a_card() -> None:
+    """`print` gives what a terminal shows, a line per range and few of them; `repr` one short line."""
+    many = mt.Calibration({f"node{n}": float(n) for n in range(100)}, "mse", "ab" * 16, 2, "2 batches")
+    text = str(many)
+    assert text.startswith("Calibration") and "100 ranges by mse" in text and "2 batches" in text
+    assert "node0" in text and "always 0" in text and len(text.splitlines()) < 40
+    assert repr(many) == "<Calibration: 100 ranges, mse, 2 batches>"
+    assert many._repr_html_().count("<tr") < 60
+
+
+def test_a_pipeline_names_it_in_a_word() -> None:
+    """A pipeline's text has the file of the ranges, or what they are; not the card."""
+    precision = mt.Precision("int8", calibration=RANGES)
+    assert "calibration=<" in str(mt.Pipeline.default("cpu", precision))
+    assert "\n" not in str(mt.Pipeline.default("cpu", precision))

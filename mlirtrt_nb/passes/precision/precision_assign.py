@@ -92,7 +92,7 @@ def _matching(keep: Keep, listed: list[ir.Operation]) -> list[ir.Operation]:
 
     pattern = keep.pattern
     if not isinstance(pattern, str):
-        return [operation for operation in listed if pattern(Op.of(operation))]
+        return [operation for operation in listed if keep.takes(Op.of(operation))]
     named = [op for op in listed if pattern in (op.name, op.name.removeprefix("tensorrt."))]
     if named:
         return named

@@ -258,3 +258,55 @@ def test_an_unknown_variant(found: mt.Comparison) -> None:
     """Asking for a row that is not there lists those that are."""
     with pytest.raises(OptionError, match="fp64"):
         found.curve("fp64")
+
+
+@pytest.mark.parametrize(
+    ("precisions", "reference", "words"),
+    [
+        ({"fp32": "int8"}, "fp32", "a variant in int8 is called 'fp32', like the reference"),
+        ({"a": "fp16", "fp16": mt.Precision("bf16")}, "fp16", "a variant in bf16 is called 'fp16'"),
+        ({1: "fp16", "1": "int8"}, "fp32", "two variants are called '1'"),
+        ({" ": "fp16"}, "fp32", "a variant has an empty name"),
+    ],
+)
+def test_names_that_mean_two_things(precisions: Any, reference: str, words: str) -> None:
+    """A row is known by its name: two of one name, or another precision by the reference's, are refused."""
+    with pytest.raises(OptionError, match=words):
+        mt.compare(classifier(), precisions, SAMPLES, reference, target="cpu", **QUICK)
+
+
+def test_a_variant_of_the_references_own_precision_may_have_its_name() -> None:
+    """Of one precision a name means one thing, exceptions or not."""
+    kept = mt.Precision("fp16", keep="conv1")
+    found = mt.compare(classifier(), {"fp16": kept}, SAMPLES, "fp16", target="cpu", **QUICK)
+    assert found.variants == ("fp16",) and found.reference == "fp16"
+
+
+def test_an_executor_that_was_shut_down() -> None:
+    """One short error of the package's own, not the executor's."""
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(
+        OptionError, match="executor= takes no work: cannot schedule new futures after shutdown"
+    ):
+        mt.compare(classifier(), ("fp32",), SAMPLES, executor=executor, target="cpu", **QUICK)
+
+
+def test_an_executor_that_is_shut_down_meanwhile() -> None:
+    """What was not begun is a marked row; the rows that were made are there."""
+
+    class Closing(ThreadPoolExecutor):
+        def submit(self, *args: Any, **options: Any) -> Any:
+            future = super().submit(*args, **options)
+            if self._work_queue.qsize() > 1 or len(made) == 2:
+                future.cancel()
+            made.append(future)
+            return future
+
+    made: list[Any] = []
+    with Closing(1) as executor:
+        found = mt.compare(
+            classifier(), ("fp32", "fp16", "bf16"), SAMPLES, executor=executor, target="cpu", **QUICK
+        )
+    assert list(found.df["failed"]) == [False, False, True]
+    assert "the executor could not run it: CancelledError: it was shut down" in found.notes("bf16")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mlirtrt_nb as mt
 from mlirtrt_nb.program import Program
 
-__all__ = ["exponential", "half_exponential", "quantized_product"]
+__all__ = ["exponential", "half_exponential", "noisy", "quantized_product"]
 
 _NONE = "op0 = #tensorrt.matrix_operation<kNONE>, op1 = #tensorrt.matrix_operation<kNONE>"
 
@@ -49,4 +49,20 @@ func.func @main(%x: tensor<2x8xf32> {{plan.name = "x"}}) -> (tensor<2x4xf32> {{p
   %0 = tensorrt.matrix_multiply {{{_NONE}}} ins(%d, %dw : tensor<2x8xf32>, tensor<8x4xf32>)
       -> tensor<2x4xf32> loc("mm")
   return %0 : tensor<2x4xf32>
+}}""")
+
+
+def noisy() -> Program:
+    """x @ w for x of 2x8, w all 0.3, and exp of it with random numbers added: `mm`, `noise`, `sum`, `exp`."""
+    return mt.from_mlir(f"""
+func.func @main(%x: tensor<2x8xf32> {{plan.name = "x"}})
+    -> (tensor<2x4xf32> {{plan.name = "clean"}}, tensor<2x4xf32> {{plan.name = "y"}}) {{
+  %w = tensorrt.constant dense<0.3> : tensor<8x4xf32> loc("w")
+  %0 = tensorrt.matrix_multiply {{{_NONE}}} ins(%x, %w : tensor<2x8xf32>, tensor<8x4xf32>)
+      -> tensor<2x4xf32> loc("mm")
+  %1 = tensorrt.random_uniform {{static_low = 0.0 : f64, static_high = 1.0 : f64}}
+      -> tensor<2x4xf32> loc("noise")
+  %2 = tensorrt.element_wise <kSUM>(%0, %1 : tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32> loc("sum")
+  %3 = tensorrt.unary {{unaryOperation = #tensorrt.unary_operation<kEXP>}} %2 : tensor<2x4xf32> loc("exp")
+  return %0, %3 : tensor<2x4xf32>, tensor<2x4xf32>
 }}""")

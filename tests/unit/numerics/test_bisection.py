@@ -152,3 +152,25 @@ def test_int8_brings_its_ranges() -> None:
     assert not found.calibration.synthetic
     plan = mt.compile(classifier(), precision=found)
     assert "samples" in plan.metadata["calibration"] or "batches" in plan.metadata["calibration"]
+
+
+def test_a_function_is_known_by_what_it_takes(tmp_path: Path) -> None:
+    """A state goes on with a function that takes the same ops, whatever it is called, and with no other."""
+    path = tmp_path / "state.json"
+
+    def search(keep: Any, trials: list[Any]) -> None:
+        mt.bisect(
+            overflowing(),
+            mt.Precision("fp16", keep=keep),
+            "snr_db",
+            40,
+            SAMPLES,
+            state=path,
+            progress=lambda *a: trials.append(a[0]) or True,
+        )
+
+    search(lambda op: op.name == "tensorrt.activation", first := [])
+    search(lambda op: op.name.endswith("activation"), second := [])
+    assert first and "bisection" not in second
+    with pytest.raises(PrecisionError, match="another bisection: another precision"):
+        search(lambda op: op.name == "tensorrt.matrix_multiply", [])
