@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..precision import Precision
 from ..program import Program
 from .batches import Batch, batches, synthetic_batches
 from .compared import compared_values
-from .content import content_hash
+from .content import content_hash, hashing
 from .histogram import Histogram
 from .observe import Observed, observed
 from .runner import Runner
@@ -52,12 +53,15 @@ def calibrate(
     if method not in METHODS:
         raise CalibrationError(f"unknown method {method!r}", hint=f"there are {', '.join(METHODS)}")
     source = program if isinstance(program, Program) else load(program)
-    converted = before_clustering(source, "cpu", shapes)
     if data is None:
+        converted = before_clustering(source, "cpu", shapes)
         return _synthetic(converted, source, _opt_shapes(source, shapes), method)
-    ranges, count = _collect(converted, batches(source.inputs, data, limit), method)
-    words = f"{count} batch{'es' if count != 1 else ''} of the user's"
-    return Calibration(ranges, method, content_hash(source), count, words, synthetic=False)
+    with ThreadPoolExecutor(1) as pool:
+        model = pool.submit(hashing(source))  # while the passes run, in another process
+        converted = before_clustering(source, "cpu", shapes)
+        ranges, count = _collect(converted, batches(source.inputs, data, limit), method)
+        words = f"{count} batch{'es' if count != 1 else ''} of the user's"
+        return Calibration(ranges, method, model.result(), count, words, synthetic=False)
 
 
 def ranges_for(precision: Precision, program: Program, shapes: Any = None) -> Calibration:

@@ -6,15 +6,18 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from itertools import chain, islice
 
 import numpy as np
 
 from ..compilation import finish
+from ..errors import EngineBuildError
 from ..passes.base import PassContext
 from ..program import Program
 from ..runtime.session import Session
 from .batches import Batch
+from .whole_engine import WholeEngine
 
 __all__ = ["Runner"]
 
@@ -28,7 +31,8 @@ _SMALL = 2 << 20  # bytes of inputs
 
 
 class Runner:
-    """A session on the CPU that is made anew, for a wider range of shapes, when a batch is out of range."""
+    """One engine; or a session of a Plan of several, made anew for a wider range of shapes if a batch is out
+    of range."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -36,7 +40,7 @@ class Runner:
             spec.name for spec in program.inputs if not all(isinstance(d, int) for d in spec.shape)
         ]
         self._bounds: _Bounds = {}
-        self._session: Session | None = None
+        self._ready: WholeEngine | Session | None = None
         self._at_once = 1
 
     def runs(self, given: Iterator[Batch]) -> Iterator[tuple[Batch, _Outputs]]:
@@ -45,7 +49,7 @@ class Runner:
             if sum(array.nbytes for array in first.values()) <= _SMALL:
                 yield from self._side_by_side(chain([first], given))
             else:
-                yield first, self._session_for(first).run(first)
+                yield first, self._ready_for(first).run(first)
 
     def _side_by_side(self, given: Iterator[Batch]) -> Iterator[tuple[Batch, _Outputs]]:
         copies = (_copy(batch) for batch in given)
@@ -57,28 +61,31 @@ class Runner:
                 # One more than run at once, so that there is work while what was found is looked at.
                 while ahead and len(waiting) <= self._at_once:
                     batch = ahead.popleft()
-                    waiting.append((batch, pool.submit(self._session_for(batch).run, batch)))
+                    waiting.append((batch, pool.submit(self._ready_for(batch).run, batch)))
                     ahead.extend(islice(copies, 1))
                 done, outputs = waiting.popleft()
                 yield done, outputs.result()
 
-    def _session_for(self, batch: Batch) -> Session:
+    def _ready_for(self, batch: Batch) -> WholeEngine | Session:
+        if isinstance(self._ready, WholeEngine):
+            return self._ready
         wider = {name: self._widened(name, batch[name].shape) for name in self._varying}
-        if self._session is None or wider != self._bounds:
+        if self._ready is None or wider != self._bounds:
             self._bounds = wider
-            self._session = self._open(batch)
-        return self._session
+            self._ready = self._open(batch)
+        return self._ready
 
     def _widened(self, name: str, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         low, high = self._bounds.get(name, (shape, shape))
         return tuple(map(min, low, shape)), tuple(map(max, high, shape))
 
-    def _open(self, batch: Batch) -> Session:
+    def _open(self, batch: Batch) -> WholeEngine | Session:
+        if self._ready is None:
+            threads = max(1, _cores() // self._at_once) if self._at_once > 1 else 0
+            with suppress(EngineBuildError):
+                return WholeEngine(self._program, threads)
         profile = {name: (low, tuple(batch[name].shape), high) for name, (low, high) in self._bounds.items()}
-        plan = finish(self._program, PassContext(("cpu",), (profile,) if profile else ()))
-        # Calls of a program of several engines wait for one another.
-        alone = self._at_once > 1 and len(plan.schedules["cpu"].steps) == 1
-        return plan.session("cpu", threads=max(1, _cores() // self._at_once) if alone else 0)
+        return finish(self._program, PassContext(("cpu",), (profile,) if profile else ())).session("cpu")
 
 
 def _copy(batch: Batch) -> Batch:
