@@ -52,6 +52,7 @@ class OpTypes:
 
     @property
     def total(self) -> int:
+        """How many ops were counted."""
         return sum(self.counts.values())
 
     def share(self, element: str) -> float:

@@ -51,6 +51,7 @@ class Note:
 
     @property
     def sign(self) -> str:
+        """What says the level where colours do not."""
         return {"good": "✓", "warn": "⚠", "bad": "✗"}[self.level]
 
 

@@ -118,4 +118,5 @@ class EngineBuilder(Protocol):
     def identity(self) -> str:
         """Library, version and settings: what, beside the request, decides the engine."""
 
-    def build(self, request: BuildRequest) -> Engine: ...
+    def build(self, request: BuildRequest) -> Engine:
+        """The engine of `request.function` for `request.target`."""

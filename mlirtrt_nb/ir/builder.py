@@ -138,19 +138,23 @@ class Op:
 
     @property
     def name(self) -> str:
+        """The full name: "tensorrt.convolution"."""
         return self.definition.name
 
     def group(self, name: str) -> list[ir.Value]:
+        """The values given for an operand; none for one that is absent. Raises KeyError for any other name."""
         for entry, group in zip(self.definition.operands, self._groups, strict=True):
             if entry.name == name:
                 return group
         raise KeyError(f"{self.name} has no operand {name}")
 
     def operand(self, name: str) -> ir.Value | None:
+        """The value given for an operand, the first of a variadic one; None if absent. Raises as `group`."""
         group = self.group(name)
         return group[0] if group else None
 
     def type(self, name: str) -> ir.RankedTensorType:
+        """The tensor type of an operand. Raises KeyError for one that is absent."""
         value = self.operand(name)
         if value is None:
             raise KeyError(f"{self.name} was given no {name}")
@@ -161,6 +165,7 @@ class Op:
         return self._attrs[name] if name in self._attrs else None  # noqa: SIM401  (MLIR's map has no get)
 
     def attr(self, name: str) -> Any:
+        """The attribute's value as Python has it; where it is absent its declared default, or None."""
         found = self.raw(name)
         if found is not None:
             return to_python(found)

@@ -100,13 +100,16 @@ class OpDef:
 
     @property
     def dialect(self) -> str:
+        """ "tensorrt" of "tensorrt.convolution"."""
         return self.name.partition(".")[0]
 
     @property
     def mnemonic(self) -> str:
+        """ "convolution" of "tensorrt.convolution"."""
         return self.name.partition(".")[2]
 
     def attr(self, name: str) -> Attr | None:
+        """The definition of an attribute; None if the op has none of that name."""
         return next((a for a in self.attrs if a.name == name), None)
 
 

@@ -58,10 +58,12 @@ def element_name(kind: ir.Type) -> str:
 
 
 def same_element(a: ir.RankedTensorType, b: ir.RankedTensorType) -> bool:
+    """Whether both have one element type."""
     return a.element_type == b.element_type
 
 
 def is_static(shape: Sequence[int]) -> bool:
+    """Whether every dimension is known."""
     return DYNAMIC not in shape
 
 

@@ -64,18 +64,22 @@ class OpRange:
 
     @property
     def subnormal(self) -> float:
+        """The share of the values other than 0 that f16 holds with fewer bits."""
         return self.small / self.nonzero if self.nonzero else 0.0
 
     @property
     def vanishing(self) -> float:
+        """The share of the values other than 0 that become 0 in f16."""
         return self.tiny / self.nonzero if self.nonzero else 0.0
 
     @property
     def channels(self) -> int:
+        """How many channels were looked at; 0 where the values have none."""
         return 0 if self.alive is None else int(self.alive.size)
 
     @property
     def dead(self) -> list[int]:
+        """The channels whose values are all 0."""
         return [] if self.alive is None else np.flatnonzero(~self.alive).tolist()
 
     def add(self, array: np.ndarray, *, channels: bool = True) -> None:

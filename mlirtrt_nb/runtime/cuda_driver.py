@@ -78,6 +78,7 @@ class CudaDriver:
         return int(self._call("cudaMalloc", max(nbytes, 1)))
 
     def free(self, address: int) -> None:
+        """Give back what `allocate` gave."""
         self._call("cudaFree", address)
 
     def allocate_on(self, stream: Any, nbytes: int) -> int:
@@ -85,6 +86,7 @@ class CudaDriver:
         return int(self._call("cudaMallocAsync", max(nbytes, 1), stream))
 
     def free_on(self, stream: Any, address: int) -> None:
+        """Give memory back to the pool once all before it on the stream is done."""
         self._call("cudaFreeAsync", address, stream)
 
     def allocate_pinned(self, nbytes: int) -> int:
@@ -92,6 +94,7 @@ class CudaDriver:
         return int(self._call("cudaMallocHost", max(nbytes, 1)))
 
     def free_pinned(self, address: int) -> None:
+        """Give back what `allocate_pinned` gave."""
         self._call("cudaFreeHost", address)
 
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
@@ -100,9 +103,11 @@ class CudaDriver:
         self._call("cudaMemcpyAsync", target, source, nbytes, kind, stream)
 
     def stream(self) -> Any:
+        """A new stream, which waits for no other."""
         return self._call("cudaStreamCreateWithFlags", self._runtime.cudaStreamNonBlocking)
 
     def destroy_stream(self, stream: Any) -> None:
+        """Destroy a stream; what is on it still runs to its end."""
         self._call("cudaStreamDestroy", stream)
 
     def synchronize(self, stream: Any) -> None:
@@ -110,12 +115,15 @@ class CudaDriver:
         self._call("cudaStreamSynchronize", stream)
 
     def event(self) -> Any:
+        """A new event that takes the time."""
         return self._call("cudaEventCreate")
 
     def destroy_event(self, event: Any) -> None:
+        """Destroy an event."""
         self._call("cudaEventDestroy", event)
 
     def record(self, event: Any, stream: Any) -> None:
+        """Let the event stand for all that is on the stream so far."""
         self._call("cudaEventRecord", event, stream)
 
     def wait(self, stream: Any, event: Any) -> None:

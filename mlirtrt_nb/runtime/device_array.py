@@ -26,6 +26,7 @@ class DeviceArray:
 
     @property
     def nbytes(self) -> int:
+        """The size in bytes."""
         return prod(self.shape) * self.dtype.itemsize
 
     @property

@@ -31,6 +31,7 @@ class Packed:
         self._buffers = buffers
 
     def open(self) -> Any:
+        """The value, made anew on every call."""
         return pickle.loads(self._body, buffers=self._buffers)
 
 
@@ -75,6 +76,7 @@ class Channel:
         return Packed(body, self.buffers.unpack(parcel, descriptors))
 
     def close(self) -> None:
+        """Close the socket: the other side reads the end."""
         self.socket.close()
 
     def _exactly(self, size: int) -> bytearray:

@@ -23,6 +23,7 @@ class BoundedText:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
+        """Append; of what is too much the middle goes."""
         room = self._kept - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]

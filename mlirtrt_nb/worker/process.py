@@ -102,6 +102,7 @@ class Worker:
         return 0
 
     def alive(self) -> bool:
+        """Whether the process still runs."""
         return self.process.poll() is None
 
     def kill(self) -> None:

@@ -39,6 +39,7 @@ class HostType:
 
     @property
     def is_scalar(self) -> bool:
+        """Whether it is a number and no array."""
         return self.kind == "scalar"
 
     @property
@@ -48,6 +49,7 @@ class HostType:
 
     @property
     def alignment(self) -> int:
+        """Bytes that the address of the value must be a multiple of."""
         return self.np.alignment if self.is_scalar else 8
 
     def __str__(self) -> str:

@@ -31,6 +31,7 @@ class Constant:
     handle: str | None = None
 
     def reshaped(self, shape: Sequence[int]) -> Constant:
+        """The same elements in another shape. Raises EngineBuildError where their number differs."""
         try:
             return Constant(self.array.reshape(tuple(shape)), self.handle)
         except ValueError:

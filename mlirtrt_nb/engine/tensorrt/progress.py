@@ -30,6 +30,7 @@ class BuildMonitor:
         self._totals: dict[str, int] = {}
 
     def started(self, phase: str, steps: int) -> None:
+        """A phase of so many steps begins."""
         self._totals[phase] = steps
         self.events.put((phase, 0, steps))
 
@@ -40,6 +41,7 @@ class BuildMonitor:
         return not self.stop.is_set()
 
     def finished(self, phase: str) -> None:
+        """A phase is done, whether or not all its steps were told."""
         total = self._totals.pop(phase, 1)
         self.events.put((phase, total, total))
 

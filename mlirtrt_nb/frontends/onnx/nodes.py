@@ -20,6 +20,7 @@ def describe(node: NodeProto) -> str:
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs among the node's attributes: bodies and branches, not those nested in them."""
     for attribute in node.attribute:
         if attribute.type in _GRAPH_KINDS:
             if attribute.HasField("g"):

@@ -29,6 +29,7 @@ class Scope:
         self.known: set[str] = set()
 
     def sees(self, name: str) -> bool:
+        """Whether a node here may read `name`, from this graph or one around it."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.known:
@@ -37,6 +38,10 @@ class Scope:
         return False
 
     def check(self) -> None:
+        """Put the nodes into an order in which each reads what is known.
+
+        Raises InvalidModelError where there is none, and for names that nothing or more than one thing makes.
+        """
         graph = self.graph
         producers = self._producers()
         self.known = {entry.name for entry in graph.input}

@@ -33,6 +33,7 @@ class Product:
 
     @property
     def is_convolution(self) -> bool:
+        """Whether it is a convolution or its transpose, and no matrix product."""
         return self.operation.name != "tensorrt.matrix_multiply"
 
     @property

@@ -24,12 +24,14 @@ class Emitter(Values):
     # Element by element
 
     def unary(self, kind: str, x: ir.Value) -> ir.Value:
+        """A unary op; of type i1 where it asks something of each element."""
         result = self.type(shape_of(x), "i1") if kind in _PREDICATES else x.type
         return self.op("unary", [x], {"unaryOperation": kind}, result)
 
     def activation(
         self, kind: str, x: ir.Value, alpha: float | None = None, beta: float | None = None
     ) -> ir.Value:
+        """An activation, with those of its two parameters that it has."""
         return self.op("activation", [x], {"activationType": kind, "alpha": alpha, "beta": beta}, x.type)
 
     def binary(self, kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -75,6 +77,7 @@ class Emitter(Values):
         return self.op("reduce", [x], attributes, self.type(dims, element(x)))
 
     def softmax(self, x: ir.Value, axis: int) -> ir.Value:
+        """The softmax along `axis`, which counts from the front."""
         if rank_of(x) == 1:  # the layer takes two dimensions or more
             return self.squeeze(self.softmax(self.unsqueeze(x, [0]), 1), [0])
         return self.op("softmax", [x], {"axis": axis}, x.type)

@@ -74,32 +74,38 @@ def known(entries: list[Entry]) -> list[int] | None:
 
 
 def add(emit: Emitter, a: Entry, b: Entry) -> Entry:
+    """a + b, made only where it must be."""
     if _is(a, 0):
         return b
     return a if _is(b, 0) else _apply(emit, "kSUM", a, b, lambda x, y: x + y)
 
 
 def subtract(emit: Emitter, a: Entry, b: Entry) -> Entry:
+    """a - b, made only where it must be."""
     if _is(b, 0):
         return a
     return 0 if _same(a, b) else _apply(emit, "kSUB", a, b, lambda x, y: x - y)
 
 
 def multiply(emit: Emitter, a: Entry, b: Entry) -> Entry:
+    """a * b, made only where it must be."""
     if _is(a, 1):
         return b
     return a if _is(b, 1) else _apply(emit, "kPROD", a, b, lambda x, y: x * y)
 
 
 def floor_divide(emit: Emitter, a: Entry, b: Entry) -> Entry:
+    """a / b rounded down, made only where it must be."""
     return a if _is(b, 1) else _apply(emit, "kFLOOR_DIV", a, b, lambda x, y: x // y)
 
 
 def minimum(emit: Emitter, a: Entry, b: Entry) -> Entry:
+    """The smaller of two, made only where it must be."""
     return a if _same(a, b) else _apply(emit, "kMIN", a, b, min)
 
 
 def maximum(emit: Emitter, a: Entry, b: Entry) -> Entry:
+    """The larger of two, made only where it must be."""
     return a if _same(a, b) else _apply(emit, "kMAX", a, b, max)
 
 

@@ -97,6 +97,7 @@ class Node:
         return default if found is None else found
 
     def input(self, index: int) -> ir.Value | None:
+        """An optional input; None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def __getitem__(self, index: int) -> ir.Value:

@@ -60,6 +60,7 @@ class Scheme:
         return np.ascontiguousarray(repeated.take(range(self.length), axis=self.axis))
 
     def is_symmetric(self, emit: Emitter) -> bool:
+        """Whether zero points are absent, or known to be 0."""
         if self.zero is None:
             return True
         array = emit.array(self.zero)

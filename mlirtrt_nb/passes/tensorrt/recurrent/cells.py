@@ -39,6 +39,7 @@ class Cell:
     # Weights
 
     def weights(self, name: str) -> ir.Value:
+        """The value of an operand that every cell of this kind has."""
         value = self.frame.op.operand(name)
         assert value is not None
         return value
@@ -59,9 +60,11 @@ class Cell:
     # Arithmetic
 
     def sum(self, a: ir.Value, b: ir.Value | None) -> ir.Value:
+        """a + b; `a` itself where there is no b."""
         return a if b is None else self.emit.binary("kSUM", a, b)
 
     def product(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """a * b, element by element."""
         return self.emit.binary("kPROD", a, b)
 
     def rest(self, x: ir.Value) -> ir.Value:
