@@ -1,22 +1,25 @@
 """Bounds of results whose shapes follow from data: how many true elements, distinct values, or kept boxes.
 
 In the model of a function each such op is replaced by an input of the least, a middling, or the largest shape
-that it can give; what comes after it then has shapes that inference can work out.
+that it can give; what comes after it then has shapes that inference can work out. So is an op whose result is
+as long as a number says that is only known at run time (`data_lengths`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 
-from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto
+
+from .data_lengths import LENGTHS, along
+from .value_bounds import ValueBounds
 
 __all__ = ["DATA_DEPENDENT", "bounded"]
 
 Dims = tuple[int, ...]
-# What an op may read of its surroundings: a tensor's shape, and the values of a constant.
+# What an op may read of its surroundings besides bounds of values: a tensor's shape.
 Shape = Callable[[str], Dims | None]
-Values = Callable[[str], list[int] | None]
 
 
 def bounded(model: ModelProto, side: int) -> ModelProto | None:
@@ -26,35 +29,46 @@ def bounded(model: ModelProto, side: int) -> ModelProto | None:
         side: 0 puts the least shapes in their place, 1 the middling, 2 the largest.
 
     Returns:
-        A model with inputs more, or None if the shape of something that such an op reads is not known.
+        A model with inputs more, or None if the shape of something that such an op reads is not known. What is
+        as long as a number says that has no bounds stays unknown.
     """
     from ..frontends.onnx.safe_inference import infer_shapes
 
     current = ModelProto()
     current.CopyFrom(model)
+    unlimited: set[str] = set()  # first results of ops that a number makes as long as it likes
     while True:
-        node = next((node for node in current.graph.node if node.op_type in _BOUNDS and not node.domain), None)
+        types = _types(infer_shapes(current))
+        opened = (node for node in current.graph.node if _is_open(node, types))
+        node = next((node for node in opened if node.output[0] not in unlimited), None)
         if node is None:
             return current
-        types = _types(infer_shapes(current))
-        constants = {tensor.name: tensor for tensor in current.graph.initializer}
-        found = _BOUNDS[node.op_type](
-            node,
-            lambda name, types=types: types.get(name, (0, None))[1],  # type: ignore[misc]
-            lambda name, constants=constants: _integers(constants.get(name)),  # type: ignore[misc]
-        )
+        shapes = {name: dims for name, (_, dims) in types.items()}
+        rule = _BOUNDS.get(node.op_type) or LENGTHS[node.op_type]
+        found = rule(node, shapes.get, ValueBounds(current, shapes))
+        if found is None and node.op_type in LENGTHS:
+            unlimited.add(node.output[0])
+            continue
         if found is None:
             return None
-        element = types[node.input[0]][0]
-        _replace(current, node, [_at(dims, side) for dims in found], element)
+        _replace(current, node, [_at(dims, side) for dims in found], types[node.input[0]][0])
+
+
+def _is_open(node: NodeProto, types: Mapping[str, tuple[int, Dims | None]]) -> bool:
+    """Whether data decides the shape, always or because a length is not known."""
+    if node.domain:
+        return False
+    unknown = node.op_type in LENGTHS and types.get(node.output[0], (0, None))[1] is None
+    return unknown or node.op_type in _BOUNDS
 
 
 def _replace(model: ModelProto, node: NodeProto, shapes: list[Dims], element: int) -> None:
     integer = node.op_type in ("NonZero", "NonMaxSuppression")
+    alike = node.op_type == "Split"  # elsewhere a further output counts or indexes
     for number, (name, shape) in enumerate(zip(node.output, shapes, strict=False)):
         if name:
             made = model.graph.input.add(name=name).type.tensor_type
-            made.elem_type = TensorProto.INT64 if integer or number else element
+            made.elem_type = TensorProto.INT64 if integer or (number and not alike) else element
             made.shape.SetInParent()
             for size in shape:
                 made.shape.dim.add(dim_value=size)
@@ -72,22 +86,22 @@ def _at(dims: _Range, side: int) -> Dims:
     return largest if side else least
 
 
-def _non_zero(node: NodeProto, shape: Shape, values: Values) -> list[_Range] | None:
+def _non_zero(node: NodeProto, shape: Shape, values: ValueBounds) -> list[_Range] | None:
     x = shape(node.input[0])
     return None if x is None else [((len(x), 0), (len(x), prod(x)))]
 
 
-def _compress(node: NodeProto, shape: Shape, values: Values) -> list[_Range] | None:
+def _compress(node: NodeProto, shape: Shape, values: ValueBounds) -> list[_Range] | None:
     x, condition = shape(node.input[0]), shape(node.input[1])
     if x is None or condition is None:
         return None
     axis = next((a.i for a in node.attribute if a.name == "axis"), None)
     if axis is None:
         return [((0,), (min(prod(x), condition[0]),))]
-    return [_along(x, axis, 0, min(x[axis], condition[0]))]
+    return [along(x, axis, 0, min(x[axis], condition[0]))]
 
 
-def _unique(node: NodeProto, shape: Shape, values: Values) -> list[_Range] | None:
+def _unique(node: NodeProto, shape: Shape, values: ValueBounds) -> list[_Range] | None:
     x = shape(node.input[0])
     if x is None:
         return None
@@ -95,24 +109,20 @@ def _unique(node: NodeProto, shape: Shape, values: Values) -> list[_Range] | Non
     most = prod(x) if axis is None else x[axis]
     least = min(1, most)
     count = ((least,), (most,))
-    first = count if axis is None else _along(x, axis, least, most)
+    first = count if axis is None else along(x, axis, least, most)
     return [first, count, ((most,), (most,)), count]
 
 
-def _non_max_suppression(node: NodeProto, shape: Shape, values: Values) -> list[_Range] | None:
+def _non_max_suppression(node: NodeProto, shape: Shape, values: ValueBounds) -> list[_Range] | None:
     boxes, scores = shape(node.input[0]), shape(node.input[1])
     if boxes is None or scores is None:
         return None
-    each = boxes[1]
-    if len(node.input) < 3 or not node.input[2]:
-        each = 0
-    else:
-        given = values(node.input[2])
-        each = min(each, max(given[0], 0)) if given else each
+    limited = len(node.input) > 2 and node.input[2]
+    each = int(min(boxes[1], max(values.of(node.input[2])[1], 0))) if limited else 0
     return [((0, 3), (scores[0] * scores[1] * each, 3))]
 
 
-_BOUNDS: dict[str, Callable[[NodeProto, Shape, Values], list[_Range] | None]] = {
+_BOUNDS: dict[str, Callable[[NodeProto, Shape, ValueBounds], list[_Range] | None]] = {
     "NonZero": _non_zero,
     "Compress": _compress,
     "Unique": _unique,
@@ -121,12 +131,6 @@ _BOUNDS: dict[str, Callable[[NodeProto, Shape, Values], list[_Range] | None]] = 
 
 # Ops, by their names in MLIR, whose result shapes follow from values.
 DATA_DEPENDENT = frozenset({"tensorrt.non_zero", "tensorrt.nms", *(f"onnx.{name.lower()}" for name in _BOUNDS)})
-
-
-def _along(x: Dims, axis: int, least: int, most: int) -> _Range:
-    """The shape `x` with a length from `least` to `most` along an axis."""
-    at = axis % len(x)
-    return (*x[:at], least, *x[at + 1 :]), (*x[:at], most, *x[at + 1 :])
 
 
 def _types(model: ModelProto) -> dict[str, tuple[int, Dims | None]]:
@@ -140,12 +144,3 @@ def _types(model: ModelProto) -> dict[str, tuple[int, Dims | None]]:
     for weight in model.graph.initializer:
         found[weight.name] = (weight.data_type, tuple(weight.dims))
     return found
-
-
-def _integers(tensor: TensorProto | None) -> list[int] | None:
-    """The values of a small constant of integers."""
-    if tensor is None or tensor.data_type != TensorProto.INT64 or prod(tensor.dims) > 16:
-        return None
-    if tensor.data_location == TensorProto.EXTERNAL:
-        return None
-    return [int(value) for value in numpy_helper.to_array(tensor).reshape(-1)]

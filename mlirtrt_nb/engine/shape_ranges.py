@@ -1,40 +1,33 @@
 """The range of shapes on every boundary between engines, from the ranges of the program's inputs.
 
 A TensorRT engine with an input whose shape varies needs (min, opt, max) for it, also where that input is
-another engine's output. ONNX's shape inference works the shapes out, function by function, for each corner
-of the profile; where it cannot, the function is run on zeros and on ones, and the shapes are read off. What
-depends on data has the bounds of `data_dependent`. Where there are none, or they are too large to be of use, no
-engine can be built for what reads the value (`UnknownRange`).
+another engine's output. `function_shapes` works the shapes out, function by function, for each corner of the
+profile. Where a shape has no bounds, or they are too large to be of use, no engine can be built for what reads
+the value (`UnknownRange`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import MlirTrtError, ShapeError
-from ..ir import dtypes
+from ..errors import MlirTrtError
 from ..program import Program
-from .base import BuildRequest, Shapes
-from .data_dependent import DATA_DEPENDENT, bounded
+from .base import Shapes
+from .function_shapes import FunctionShapes, shapes_of
+from .profile_attributes import FunctionProfiles, annotate_arguments, annotate_results
 from .unknown_range import UnknownRange
 
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-    from ..dialects.onnx.export import ExportedModel
     from .host.shapes import HostShapes
-    from .onnxruntime.session import OrtEngine
 
 __all__ = ["FunctionProfiles", "assign_profiles"]
 
-# profiles[k][i]: (min, opt, max) of argument i in the k-th profile, None where its shape is static.
-FunctionProfiles = tuple[tuple[Shapes | None, ...], ...]
 Shape = tuple[int, ...]
 
 
@@ -98,7 +91,7 @@ class _Walk:
                 tuple(ranges[k] if moves else None for ranges, moves in zip(arguments, varying, strict=True))
                 for k in range(self._count)
             )
-            _annotate(function, self.assigned[path])
+            annotate_arguments(function, self.assigned[path])
         self._results(operation, path, function, arguments)
 
     def _branch(self, operation: ir.Operation) -> None:
@@ -164,7 +157,7 @@ class _Walk:
             raise UnknownRange(what, function, which)
         self.unknown.update((result, reason) for result in call.results if not _is_static(result.type))
         if self.assigned.pop(path, None):  # from before it turned out that a loop changes what it reads
-            _annotate(function, ((None,) * len(call.operands),))
+            annotate_arguments(function, ((None,) * len(call.operands),))
         return True
 
     def _ranges_of(self, value: ir.Value) -> list[Shapes]:
@@ -185,7 +178,7 @@ class _Walk:
         if not read and not returned:
             return
         try:
-            resolver = _resolver(path, function, self._weights)
+            resolver = shapes_of(path, function, self._weights)
             self._keep(call, read, resolver, arguments, measure=True)
         except MlirTrtError as error:
             self.unknown.update((call.results[number], error.what) for number in read)
@@ -194,13 +187,13 @@ class _Walk:
             self._keep(call, returned, resolver, arguments, measure=False)
         known = {n: self.ranges[call.results[n]] for n in varying if call.results[n] in self.ranges}
         if known:
-            _annotate_results(function, len(call.results), known)
+            annotate_results(function, len(call.results), known)
 
     def _keep(
         self,
         call: ir.Operation,
         wanted: list[int],
-        resolver: _Resolver | HostShapes,
+        resolver: FunctionShapes | HostShapes,
         arguments: list[list[Shapes]],
         *,
         measure: bool,
@@ -273,142 +266,3 @@ def _dims(kind: ir.Type) -> list[int]:
     from torch_mlir import ir
 
     return list(ir.RankedTensorType(kind).shape)
-
-
-def _annotate(function: ir.OpView, profiles: FunctionProfiles) -> None:
-    """Put the ranges on the function's arguments, where both readers and the TensorRT builder find them."""
-    columns = [[profile[n] for profile in profiles] for n in range(len(profiles[0]))]
-    _set_profiles(function, "arg_attrs", columns)
-
-
-def _annotate_results(function: ir.OpView, count: int, known: Mapping[int, list[Shapes]]) -> None:
-    """Put the ranges on the function's results, from which the schedule knows how much memory they take."""
-    _set_profiles(function, "res_attrs", [known.get(n, []) for n in range(count)])
-
-
-def _set_profiles(function: ir.OpView, key: str, columns: Sequence[Sequence[Shapes | None]]) -> None:
-    """`columns[i]` has the ranges of argument or result i, one per profile."""
-    from torch_mlir import ir
-
-    from ..dialects.tensorrt.profiles import shape_profile
-
-    given = list(function.attributes[key]) if key in function.attributes else []
-    entries = []
-    for n, ranges in enumerate(columns):
-        known = {entry.name: entry.attr for entry in given[n]} if given else {}
-        known.pop("tensorrt.shape_profile", None)
-        made = [shape_profile(*sides) for sides in ranges if sides is not None]
-        if made:
-            known["tensorrt.shape_profile"] = made[0] if len(made) == 1 else ir.ArrayAttr.get(made)
-        entries.append(ir.DictAttr.get(known))
-    function.attributes[key] = ir.ArrayAttr.get(entries)
-
-
-def _resolver(path: str, function: ir.OpView, weights: Mapping[str, np.ndarray]) -> _Resolver | HostShapes:
-    attributes = function.attributes
-    if "plan.backend" in attributes and attributes["plan.backend"].value == "host":
-        from .host.shapes import HostShapes
-
-        return HostShapes(function.operation, weights)
-    return _Resolver(path, function, weights)
-
-
-class _Resolver:
-    """Shapes of one function's results for given shapes of its arguments."""
-
-    def __init__(self, path: str, function: ir.OpView, weights: Mapping[str, np.ndarray]) -> None:
-        from .onnxruntime.emit import export
-
-        self._data_dependent = _data_dependent(function)
-        self._path = path
-        self._function = function
-        self._weights = weights
-        self._exported: ExportedModel = export(function.operation, weights)
-        self._known: dict[tuple[int, tuple[Shape, ...]], list[Shape | None]] = {}
-
-    def shapes(
-        self, arguments: Sequence[Shape], wanted: Sequence[int], side: int, *, measure: bool
-    ) -> list[Shape]:
-        """`side` says whether the arguments are at their least (0), usual (1) or largest (2); `measure` whether
-        the function is run where inference does not tell. Raises ShapeError if it is not known then."""
-        key = (side if self._data_dependent else 0, tuple(arguments))
-        if key not in self._known:
-            self._known[key] = self._infer(arguments, side)
-        found = self._known[key]
-        if any(found[n] is None for n in wanted):
-            if not measure:
-                raise ShapeError(f"shape inference does not know what {self._path} gives")
-            found = self._known[key] = self._measure(arguments)
-        shapes = [shape for n in wanted if (shape := found[n]) is not None]
-        if self._data_dependent and any(prod(shape) > _MOST_BOUNDED for shape in shapes):
-            raise ShapeError(f"its shape depends on the data that {self._data_dependent} reads")
-        return shapes
-
-    def _infer(self, arguments: Sequence[Shape], side: int) -> list[Shape | None]:
-        from onnx import ModelProto
-
-        from ..frontends.onnx.safe_inference import infer_shapes
-
-        model = ModelProto()
-        model.CopyFrom(self._exported.model)
-        for info, shape in zip(model.graph.input, arguments, strict=False):
-            dims = info.type.tensor_type.shape
-            del dims.dim[:]
-            for size in shape:
-                dims.dim.add(dim_value=size)
-        for info in model.graph.output:
-            info.type.tensor_type.ClearField("shape")
-        if self._data_dependent:
-            found = bounded(model, side)
-            if found is None:
-                return [None] * len(model.graph.output)
-            model = found
-        inferred = infer_shapes(model).graph
-        # An output that depends on data is now an input.
-        given = {info.name: _static_shape(info) for info in inferred.input}
-        return [_static_shape(info) or given.get(info.name) for info in inferred.output]
-
-    def _measure(self, arguments: Sequence[Shape]) -> list[Shape | None]:
-        """Run the function on zeros and on ones, and read the shapes off."""
-        if self._data_dependent:  # it would say nothing about them
-            raise ShapeError(f"its shape depends on the data that {self._data_dependent} reads")
-        if sum(prod(shape) for shape in arguments) > _MOST_MEASURED:
-            raise ShapeError(f"{self._path} reads too much to be run for the shapes that it gives")
-        kinds = [dtypes.by_mlir(port.dtype).np for port in self._exported.inputs]
-        zeros, ones = (
-            [np.full(shape, fill, kind) for shape, kind in zip(arguments, kinds, strict=True)]
-            for fill in (0, 1)
-        )
-        try:
-            found = [[getattr(a, "shape", None) for a in self._probe.run(arrays)] for arrays in (zeros, ones)]
-        except MlirTrtError:
-            found = []  # it takes other values than these
-        if not found or found[0] != found[1]:
-            raise ShapeError(f"its shape depends on the data that {self._path} reads")
-        return list(found[0])
-
-    @cached_property
-    def _probe(self) -> OrtEngine:
-        from .onnxruntime.builder import OnnxRuntimeBuilder
-        from .onnxruntime.session import OrtEngine
-
-        request = BuildRequest(self._path, self._function.operation, self._weights, "cpu")
-        return OrtEngine(OnnxRuntimeBuilder().build(request), self._weights)
-
-
-# Elements of a value whose shape depends on data: memory for more is not set aside for what may never come.
-_MOST_BOUNDED = 1 << 24
-# Elements of all that a function reads when it is run for the shapes that it gives.
-_MOST_MEASURED = 1 << 26
-
-
-def _data_dependent(function: ir.OpView) -> str | None:
-    names = (op.operation.name for op in function.regions[0].blocks[0].operations)
-    return next((name for name in names if name in DATA_DEPENDENT), None)
-
-
-def _static_shape(info: object) -> Shape | None:
-    tensor = info.type.tensor_type  # type: ignore[attr-defined]
-    if not tensor.HasField("shape") or any(not dim.HasField("dim_value") for dim in tensor.shape.dim):
-        return None
-    return tuple(dim.dim_value for dim in tensor.shape.dim)

@@ -69,6 +69,72 @@ CASES = {
 }
 
 
+LENGTHS = {
+    "Slice, any end": (
+        "(float[8,3] x, int64[1] e) => (float[k,3] y) <int64[1] z = {0}> { y = Slice(x, z, e) }",
+        ([0, 3], [8, 3]),
+    ),
+    "Slice, a limited end": (
+        """(float[8,3] x, int64[1] e) => (float[k,3] y) <int64[1] z = {1}, int64 low = {2}, int64 high = {5}>
+        { c = Clip(e, low, high) y = Slice(x, z, c) }""",
+        ([1, 3], [4, 3]),
+    ),
+    "Slice, every other from the back": (
+        """(float[3,9] x, int64[1] e) => (float[3,k] y) <int64[1] z = {-1}, int64[1] a = {1}, int64[1] s = {-2}>
+        { y = Slice(x, z, e, a, s) }""",
+        ([3, 0], [3, 5]),
+    ),
+    "Slice, one end known": (
+        """(float[8,9] x, int64[1] e) => (float[k,m] y) <int64[2] z = {0, 0}, int64[1] four = {4}>
+        { c = Concat<axis = 0>(four, e) y = Slice(x, z, c) }""",
+        ([4, 0], [4, 9]),
+    ),
+    "TopK": ("(float[2,7] x, int64[1] k) => (float[2,n] y) { y, i = TopK(x, k) }", ([2, 0], [2, 7])),
+    "TopK, at most three": (
+        """(float[2,7] x, int64[1] k) => (float[2,n] y) <int64[1] three = {3}>
+        { c = Min(k, three) y, i = TopK(x, c) }""",
+        ([2, 0], [2, 3]),
+    ),
+    "Split": ("(float[6,2] x, int64[2] s) => (float[k,2] y) { y, z = Split(x, s) }", ([0, 2], [6, 2])),
+    "Tile": (
+        """(float[2,3] x, int64[1] r) => (float[k,3] y) <int64 one = {1}, int64 four = {4}, int64[1] o = {1}>
+        { c = Clip(r, one, four) t = Concat<axis = 0>(c, o) y = Tile(x, t) }""",
+        ([2, 3], [8, 3]),
+    ),
+    "Range, up to where an index points": (
+        """(float[9] x) => (int64[k] y) <int64 z = {0}, int64 o = {1}>
+        { i = ArgMax<axis = 0, keepdims = 0>(x) y = Range(z, i, o) }""",
+        ([0], [8]),
+    ),
+    "Range, downwards by two": (
+        """(int64 n) => (int64[k] y) <int64 z = {0}, int64 s = {-2}, int64 low = {3}, int64 high = {9}>
+        { i = Clip(n, low, high) y = Range(i, z, s) }""",
+        ([2], [5]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_lengths_that_are_known_at_run_time_only(name: str) -> None:
+    """The axis that is cut limits the length, or what is known of the number does; as counted by hand."""
+    text, (least, most) = LENGTHS[name]
+    assert (shapes(text, 0)[0], shapes(text, 2)[0]) == (least, most)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(int64 n) => (int64[k] y) <int64 z = {0}, int64 o = {1}> { y = Range(z, n, o) }",
+        "(float[2] x, int64[1] r) => (float[k] y) { y = Tile(x, r) }",
+        """(float[2] x, int64[1] r) => (float[k] y) <int64 low = {0}>
+        { c = Clip(r, low) y = Tile(x, c) }""",
+    ],
+)
+def test_what_a_number_makes_as_long_as_it_likes_has_no_bound(text: str) -> None:
+    """The op stays, and its result stays unknown."""
+    assert shapes(text, 2) == []
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_bounds(name: str) -> None:
     """Least, middling and largest shapes, as counted by hand."""

@@ -49,7 +49,7 @@ def test_what_reads_a_shape_made_from_data_is_built_for_its_bounds():
 
 def test_what_reads_a_shape_with_a_bound_too_large_goes_to_the_host(monkeypatch):
     """No memory is set aside for many elements that may never come: the host runs what reads them."""
-    monkeypatch.setattr("mlirtrt_nb.engine.shape_ranges._MOST_BOUNDED", 5)
+    monkeypatch.setattr("mlirtrt_nb.engine.function_shapes._MOST_BOUNDED", 5)
     plan = mt.compile(behind_compress(6), target=["cpu", "sm89"], cache=False, isolate=False)
     rows = plan.fallbacks.set_index("op")
     assert rows.loc["tensorrt.unary", "location"] == "after"
@@ -73,3 +73,21 @@ def test_a_length_given_as_a_number_is_no_range():
     plan = mt.compile(built, target=["cpu", "sm89"], cache=False)
     feeds = {"x": np.ones((3, 3), np.float32), "n": np.array(3), "k": np.array(0)}
     np.testing.assert_array_equal(plan.session("cpu").run(feeds)["y"], np.arange(9, dtype=np.float32) + 6)
+
+
+def test_what_reads_a_slice_up_to_a_number_is_built_for_all_of_the_axis():
+    """A Slice whose end is the result of a host op leaves at most what it was given."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Cast", ["a"], ["wanted"], to=TensorProto.BOOL),
+        helper.make_node("NonZero", ["wanted"], ["found"]),
+        helper.make_node("ReduceMax", ["found"], ["last"], axes=[1], keepdims=0),
+        helper.make_node("Slice", ["a", "zero", "last"], ["b"]),
+        helper.make_node("Exp", ["b"], ["y"], name="after"),
+    ]
+    built = model(nodes, {"x": [6]}, {"y": F32}, {"zero": np.array([0])})
+    plan = mt.compile(built, target=["cpu", "sm89"], cache=False)
+    assert "tensorrt.shape_profile<min = [0], opt = [3], max = [6]>" in plan.text()
+    assert "tensorrt.unary" not in plan.fallbacks["op"].tolist()
+    x = np.array([-1, 2, 0, 3, -4, 5], np.float32)
+    np.testing.assert_allclose(plan.session("cpu")(x), np.exp([0, 2, 0, 3, 0]), rtol=1e-6)
