@@ -1,10 +1,10 @@
-"""Runs a Plan's program on a GPU: one arena, TensorRT engines on streams, host parts on ONNX Runtime."""
+"""Runs a Plan's program on a GPU: TensorRT engines on streams, host parts on ONNX Runtime."""
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from threading import Lock
 from typing import Any
@@ -14,21 +14,16 @@ import numpy as np
 from ..dialects.onnx.ort_session import SessionSettings
 from ..engine.base import Engine
 from ..engine.host_engine import open_engine
-from ..ir import dtypes
 from .control_flow import branch, repeat
-from .device_array import DeviceArray
+from .cuda_memory import CudaMemory, Values, address_of
 from .host import callees
 from .profiling import LayerTimes
-from .schedule import Buffer, Schedule, Step
+from .schedule import Schedule, Step
 from .tensorrt_engine import DeviceEngine, TensorRTEngine
 
 __all__ = ["CudaProgram"]
 
-# Per buffer: a NumPy array in host memory, a DeviceArray, or None before something fills it.
-Values = list[Any]
 Run = Callable[[Values], None]
-
-_ALIGN = 256
 
 
 class CudaProgram:
@@ -67,11 +62,8 @@ class CudaProgram:
         numbers = {step.stream for step in every if step.stream is not None}
         self._streams = {number: driver.stream() for number in sorted(numbers)}
         self._events: dict[int, Any] = {}
-        self._arena = driver.allocate(schedule.arena_bytes + _ALIGN)
-        self._staging = driver.allocate_pinned(schedule.staging_bytes) if schedule.staging_bytes else 0
-        self._scratch: dict[str, tuple[int, int]] = {}
-        self._loose: dict[int, tuple[Any, int]] = {}  # buffer -> stream and address of what this call allocated
-        self._fixed: Values = [self._placed(buffer, weights) for buffer in schedule.buffers]
+        self._memory = CudaMemory(schedule, driver)
+        self._fixed = self._memory.fixed(weights)
         self._steps = [self._make(step) for step in schedule.steps]
         self._outputs = {b.index: n for n, b in enumerate(schedule.buffers) if b.role == "output"}
 
@@ -101,7 +93,7 @@ class CudaProgram:
                     enqueue_ms += (time.perf_counter() - start) * 1e3
                 driver.record(mark, stream)
             driver.synchronize(stream)
-            self._release()
+            self._memory.release()
         parts = dict.fromkeys(("H2D Latency", "GPU Compute Time", "D2H Latency"), 0.0)
         for step, before, after in zip(self.schedule.steps, marks, marks[1:], strict=False):
             parts[self._part(step)] += driver.elapsed_ms(before, after)
@@ -133,10 +125,7 @@ class CudaProgram:
         """Free the device memory, the streams and the engines."""
         driver = self._driver
         self._device_engines, self._sessions, self._steps = {}, {}, []
-        for address in [self._arena, *(address for address, _ in self._scratch.values())]:
-            driver.free(address)
-        if self._staging:
-            driver.free_pinned(self._staging)
+        self._memory.close()
         for event in self._events.values():
             driver.destroy_event(event)
         for stream in self._streams.values():
@@ -148,53 +137,10 @@ class CudaProgram:
         with self._lock:  # the arena and the contexts serve one call at a time
             for run in self._steps:
                 run(values)
-            self._release()
+            self._memory.release()
             return [values[self._outputs[index]] for index in range(len(self._outputs))]
 
-    def _release(self) -> None:
-        """Give back what was allocated during the call; the last step has waited for all work."""
-        for stream, address in self._loose.values():
-            self._driver.free_on(stream, address)
-        self._loose.clear()
-
     # Making steps ------------------------------------------------------------------------------------------
-
-    def _placed(self, buffer: Buffer, weights: Mapping[str, np.ndarray]) -> Any:
-        """A buffer's fixed memory, or None: the address alone where the shape varies."""
-        if buffer.role == "constant":
-            return weights[buffer.weight]
-        if buffer.offset is None or buffer.space not in ("device", "host_pinned"):
-            return None
-        shape = buffer.shape if buffer.shape is not None and all(dim >= 0 for dim in buffer.shape) else None
-        return self._view(buffer, shape) if shape is not None else None
-
-    def _address(self, buffer: Buffer) -> int:
-        assert buffer.offset is not None
-        base = self._staging if buffer.space == "host_pinned" else self._arena + -self._arena % _ALIGN
-        return base + buffer.offset
-
-    def _view(self, buffer: Buffer, shape: tuple[int, ...]) -> Any:
-        """The buffer's place in the arena as an array of that shape."""
-        dtype = dtypes.by_mlir(buffer.dtype).np
-        if buffer.space == "device":
-            return DeviceArray(self._address(buffer), shape, dtype)
-        return _host_view(self._address(buffer), shape, dtype)
-
-    def _memory(self, number: int, shape: tuple[int, ...], stream: Any, values: Values) -> Any:
-        """Memory of that shape for a buffer: fixed, in the arena, or allocated for this call."""
-        buffer = self.schedule.buffers[number]
-        if values[number] is not None and tuple(values[number].shape) == shape:
-            return values[number]
-        if buffer.offset is not None:
-            return self._view(buffer, shape)
-        dtype = dtypes.by_mlir(buffer.dtype).np
-        if buffer.space != "device":
-            return np.empty(shape, dtype)
-        if number in self._loose:  # of an earlier turn of a loop
-            self._driver.free_on(*self._loose.pop(number))
-        address = self._driver.allocate_on(stream, DeviceArray(0, shape, dtype).nbytes)
-        self._loose[number] = (stream, address)
-        return DeviceArray(address, shape, dtype)
 
     def _make(self, step: Step) -> Run:
         stream = self._streams[step.stream] if step.stream is not None else None
@@ -226,13 +172,13 @@ class CudaProgram:
 
         def on_host(values: Values) -> None:
             found = values[source]
-            values[target] = self._memory(target, tuple(found.shape), None, values)
+            values[target] = self._memory.of(target, tuple(found.shape), None, values)
             np.copyto(values[target], found)
 
         def on_stream(values: Values) -> None:
             found = values[source]
-            values[target] = self._memory(target, tuple(found.shape), stream, values)
-            self._driver.copy(_address_of(values[target]), _address_of(found), found.nbytes, stream)
+            values[target] = self._memory.of(target, tuple(found.shape), stream, values)
+            self._driver.copy(address_of(values[target]), address_of(found), found.nbytes, stream)
 
         return on_stream if stream is not None else on_host
 
@@ -242,14 +188,7 @@ class CudaProgram:
         if any(self.schedule.buffers[n].offset is not None for n in (source, target)):
             return self._copy(step, stream)
 
-        def move(values: Values) -> None:
-            values[target], values[source] = values[source], None
-            if target in self._loose:
-                self._driver.free_on(*self._loose.pop(target))
-            if source in self._loose:
-                self._loose[target] = self._loose.pop(source)
-
-        return move
+        return partial(self._memory.hand_over, source, target)
 
     def _branch(self, step: Step) -> Run:
         condition = step.ins[0]
@@ -264,39 +203,23 @@ class CudaProgram:
             going=None if step.going is None else itemgetter(step.going),
             collected=[(n, self.schedule.buffers[n]) for n in step.outs],
             body=[self._make(inner) for inner in step.blocks[0]],
-            put=self._put,
+            put=self._memory.keep,
         )
-
-    def _put(self, values: Values, number: int, array: np.ndarray, before: Any) -> None:
-        """Keep what a loop has collected, in the memory that is there for it."""
-        given = self.schedule.buffers[number].role == "output" and before is not None
-        values[number] = before if given else None
-        values[number] = self._memory(number, array.shape, None, values)
-        np.copyto(values[number], array)
 
     def _enqueue(self, step: Step, stream: Any) -> Run:
         engine = self._device_engines[step.callee]
-        scratch = self._scratch_for(step, engine)
+        scratch = self._memory.scratch(step, engine)
 
         def enqueue(values: Values) -> None:
             def place(number: int, shape: tuple[int, ...]) -> int:
                 target = step.outs[number]
-                values[target] = self._memory(target, shape, stream, values)
-                return _address_of(values[target])
+                values[target] = self._memory.of(target, shape, stream, values)
+                return address_of(values[target])
 
-            inputs = [(_address_of(values[n]), tuple(values[n].shape)) for n in step.ins]
+            inputs = [(address_of(values[n]), tuple(values[n].shape)) for n in step.ins]
             engine.enqueue(stream, inputs, place, *scratch)
 
         return enqueue
-
-    def _scratch_for(self, step: Step, engine: DeviceEngine) -> tuple[int, int]:
-        """Address and size of an engine's scratch memory: the Plan's, or its own where that is too small."""
-        buffer = self.schedule.buffers[step.workspace] if step.workspace is not None else None
-        if buffer is not None and (buffer.bytes or 0) >= engine.scratch_bytes:
-            return self._address(buffer), buffer.bytes or 0
-        if step.callee not in self._scratch:
-            self._scratch[step.callee] = (self._driver.allocate(engine.scratch_bytes), engine.scratch_bytes)
-        return self._scratch[step.callee]
 
     def _host_call(self, step: Step) -> Run:
         session = self._sessions[step.callee].session
@@ -308,7 +231,7 @@ class CudaProgram:
             results = session.run(names or None, feeds)  # assertions give nothing that a step writes
             for n, result in zip(step.outs, results, strict=bool(names)):
                 if isinstance(result, np.ndarray) and self.schedule.buffers[n].offset is not None:
-                    values[n] = self._memory(n, result.shape, None, values)
+                    values[n] = self._memory.of(n, result.shape, None, values)
                     np.copyto(values[n], result)
                 elif values[n] is not None and self.schedule.buffers[n].role == "output":
                     np.copyto(values[n], result)
@@ -333,14 +256,3 @@ class CudaProgram:
         row = next((row for row in self._engines[callee].report.layers if row.name == layer), None)
         kind, sources = (row.kind, row.sources) if row is not None else ("", ())
         return LayerTimes(callee, layer, kind, tuple(times), sources)
-
-
-def _address_of(memory: Any) -> int:
-    return int(memory.address if isinstance(memory, DeviceArray) else memory.ctypes.data)
-
-
-def _host_view(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array on host memory that CUDA allocated."""
-    count = int(np.prod(shape)) * dtype.itemsize
-    raw = (ctypes.c_ubyte * count).from_address(address)
-    return np.ctypeslib.as_array(raw).view(dtype).reshape(shape)
