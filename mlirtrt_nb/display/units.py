@@ -74,22 +74,21 @@ def plural(number: int, noun: str) -> str:
 
 def number(value: Any) -> str:
     """A number with four digits: "0.001234", "1.2e+05"; "∞" where it is infinite."""
-    if missing(value):
-        return MISSING
-    value = float(value)
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    return f"{value:.4g}"
+    return _written(value, "{:.4g}", "∞", "-∞")
 
 
 def decibels(value: Any) -> str:
     """A ratio in dB: "31.2 dB"; "exact" where there is no noise, "-∞ dB" where there is nothing else."""
+    return _written(value, "{:.1f} dB", "exact", "-∞ dB")
+
+
+def _written(value: Any, finite: str, endless: str, negative: str) -> str:
+    """A number by the pattern `finite`, or the words for an infinite one."""
     if missing(value):
         return MISSING
-    value = float(value)
-    if math.isinf(value):
-        return "exact" if value > 0 else "-∞ dB"
-    return f"{value:.1f} dB"
+    if math.isinf(value := float(value)):
+        return endless if value > 0 else negative
+    return finite.format(value)
 
 
 def share(value: Any) -> str:

@@ -181,11 +181,6 @@ _RULES: tuple[tuple[str, str, str], ...] = (
         "write the attention out in MatMul, Mul, Add and Softmax, which take any sizes",
     ),
     (r"one value per channel", "attribute", "give scale and bias one value per channel (opset 21)"),
-    (
-        r"positive, finite ones",
-        "attribute",
-        "calibrate again: a scale of zero, below it or not finite is damaged",
-    ),
     # Attribute values.
     (r"opset 6 and older|of opset 8|spatial = 0", "attribute", _NEWER),
     (r"training mode", "attribute", "export for inference: model.eval() before torch.onnx.export"),
