@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 import mlirtrt_nb as mt
 
-from ..passes.precision.programs import convolutions
+from ..passes.precision.programs import convolutions, residual
 
 RNG = np.random.default_rng(5)
 BATCHES = [RNG.standard_normal((1, 4, 8, 8), dtype=np.float32) for _ in range(3)]
@@ -28,6 +28,39 @@ def test_minmax_is_what_the_tensors_say() -> None:
     wanted |= {f"relu{n}": max(run[n].max() for run in runs) for n in (0, 1)}
     assert found.ranges == pytest.approx(wanted, rel=1e-5)
     assert found.samples == 3 and found.inputs == "3 batches of the user's" and not found.synthetic
+
+
+def test_minmax_of_tensors_with_negative_numbers() -> None:
+    """A tensor whose largest magnitude is below 0, as a convolution's result before a sum may be."""
+    model = residual()
+    weights = next(w for w in model.graph.initializer if w.name == "w2")
+    weights.CopyFrom(numpy_helper.from_array(-np.abs(numpy_helper.to_array(weights)), "w2"))
+    x = RNG.standard_normal((1, 8, 6, 6), dtype=np.float32)
+    found = mt.calibrate(mt.load(model), [x], "minmax").ranges
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in ("c2", "r0", "r2"))
+    c2, r0, r2 = ReferenceEvaluator(model).run(["c2", "r0", "r2"], {"x": x})
+    assert c2.max() < 0.5 * -c2.min()
+    wanted = {"two": -c2.min(), "relu0": r0.max(), "relu2": r2.max()}
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["minmax", "percentile"])
+def test_batches_that_are_written_over_one_another(method: str) -> None:
+    """A stream may give the same memory each time; batches that run side by side are those it gave."""
+    arrays = [np.float32(n) * BATCHES[0] for n in (1, 5, 2, 3, 1, 2, 1)]
+
+    def stream() -> Iterator[np.ndarray]:
+        memory = np.empty_like(BATCHES[0])
+        for array in arrays:
+            memory[:] = array
+            yield memory
+
+    program = mt.load(convolutions())
+    found = mt.calibrate(program, stream(), method)
+    assert found.ranges == mt.calibrate(program, arrays, method).ranges
+    assert found.samples == 7
+    alone = [mt.calibrate(program, [array], method).ranges["x"] for array in arrays]
+    assert max(alone) * 0.2 < found.ranges["x"] <= max(alone)
 
 
 def test_a_stream_and_a_limit() -> None:
@@ -69,6 +102,24 @@ def test_batches_of_different_shapes() -> None:
     """Each batch may have a shape of its own, in any order."""
     arrays = [np.full((n, 16), n, np.float32) for n in (2, 7, 1, 3)]
     assert mt.calibrate(mt.load(dynamic()), arrays, "minmax").ranges == {"relu": 7.0}
+
+
+def test_large_batches_after_small_ones_and_before_them() -> None:
+    """Those that run by themselves, for the memory that they need, are counted like others."""
+    sizes = (40_000, 2, 40_001, 3)
+    for order in (sizes, sizes[::-1]):
+        arrays = [np.full((n, 16), n % 7, np.float32) for n in order]
+        found = mt.calibrate(mt.load(dynamic()), arrays, "minmax")
+        assert found.ranges == {"relu": 3.0} and found.samples == 4
+
+
+def test_a_program_of_several_engines() -> None:
+    """What follows is not TensorRT's, so that a Plan has to run it; its batches differ in shape all the same."""
+    model = dynamic()
+    model.graph.node.append(helper.make_node("Unique", ["y"], ["u"], name="unique"))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("u", TensorProto.FLOAT, ["k"]))
+    arrays = [np.full((n, 16), n, np.float32) for n in (2, 7, 1, 3)]
+    assert mt.calibrate(mt.load(model), arrays, "minmax").ranges == {"relu": 7.0}
 
 
 def test_values_that_overflow() -> None:
@@ -116,19 +167,22 @@ def test_made_up_inputs_that_the_program_refuses() -> None:
 
 @pytest.mark.parametrize("method", ["minmax", "percentile"])
 @pytest.mark.parametrize("given", [-1.0, 0.0])
-def test_nan_and_infinity_among_numbers(method: str, given: float) -> None:
-    """One value of many that is NaN (log of -1) or infinite (log of 0) is found by every method."""
-    program = mt.from_mlir("""
-        func.func @main(%x: tensor<40x8xf32>) -> tensor<40x8xf32> {
-          %w = tensorrt.constant dense<1.0> : tensor<8x8xf32>
-          %e = tensorrt.unary {unaryOperation = #tensorrt.unary_operation<kLOG>} %x : tensor<40x8xf32>
-          %y = tensorrt.matrix_multiply {op0 = #tensorrt.matrix_operation<kNONE>,
-            op1 = #tensorrt.matrix_operation<kNONE>}
-            ins(%e, %w : tensor<40x8xf32>, tensor<8x8xf32>) -> tensor<40x8xf32>
-          return %y : tensor<40x8xf32>
-        }""")
-    batch = np.ones((40, 8), np.float32)
-    batch[17, 3] = given
+@pytest.mark.parametrize("rest", ["", "5x"])
+def test_nan_and_infinity_among_numbers(method: str, given: float, rest: str) -> None:
+    """One value of many that is NaN (log of -1) or infinite (log of 0) is found by every method, in tensors of
+    either rank."""
+    kind, square = (f"tensor<{f'2x{rest}' if rest else ''}{n}x8xf32>" for n in (40, 8))
+    program = mt.from_mlir(f"""
+        func.func @main(%x: {kind}) -> {kind} {{
+          %w = tensorrt.constant dense<1.0> : {square}
+          %e = tensorrt.unary {{unaryOperation = #tensorrt.unary_operation<kLOG>}} %x : {kind}
+          %y = tensorrt.matrix_multiply {{op0 = #tensorrt.matrix_operation<kNONE>,
+            op1 = #tensorrt.matrix_operation<kNONE>}}
+            ins(%e, %w : {kind}, {square}) -> {kind}
+          return %y : {kind}
+        }}""")
+    batch = np.ones(((2, 5) if rest else ()) + (40, 8), np.float32)
+    batch[..., 17, 3] = given
     with pytest.raises(mt.CalibrationError, match="becomes NaN or infinity in batch 1"):
         mt.calibrate(program, batch, method)
 

@@ -7,7 +7,7 @@ import pytest
 
 from mlirtrt_nb.activation_ranges import METHODS
 from mlirtrt_nb.calibration.histogram import BINS, Histogram
-from mlirtrt_nb.calibration.thresholds import threshold
+from mlirtrt_nb.calibration.thresholds import _divergences, threshold
 
 
 def histogram(*arrays: np.ndarray) -> Histogram:
@@ -66,6 +66,32 @@ def test_mse_is_the_best_of_its_candidates() -> None:
         return float(np.mean((np.clip(np.rint(x / step), -127, 127) * step - x) ** 2))
 
     assert error(best) <= min(error(best * 0.5), error(best * 2), error(np.abs(x).max())) * 1.02
+
+
+def divergence(counts: np.ndarray, end: int) -> float:
+    """Of one candidate, as its definition says it, with each level by itself."""
+    p = counts[:end].copy()
+    p[-1] += counts[end:].sum()
+    q = np.zeros(end)
+    for level in range(128):
+        part = slice(level * end // 128, (level + 1) * end // 128)
+        filled = counts[part] > 0
+        if filled.any():
+            q[part] = np.where(filled, counts[part].sum() / filled.sum(), 0.0)
+    p, q = p / p.sum(), q / max(q.sum(), 1.0)
+    q = np.where((p > 0) & (q == 0), 1e-4 / counts.sum(), q)
+    return float(np.sum(p[p > 0] * np.log(p[p > 0] / q[p > 0])))
+
+
+def test_divergences_of_all_candidates_at_once() -> None:
+    """Each is that of its definition: also where the last bin, or all bins but what is clipped, are empty."""
+    rng = np.random.default_rng(6)
+    ends = np.array([128, 144, 1000, 2032, 2048])
+    rare = np.where(rng.random(5000) < 0.01, 5.0, 0.1)
+    for x in (rng.standard_normal(20_000), rng.laplace(size=300), rare, np.full(9, 2.0)):
+        counts = histogram(x).counts.astype(np.float64)
+        found = _divergences(counts, ends)
+        np.testing.assert_allclose(found, [divergence(counts, end) for end in ends], rtol=1e-9, atol=1e-9)
 
 
 def test_zeros() -> None:
