@@ -114,7 +114,7 @@ def test_large_batches_after_small_ones_and_before_them() -> None:
 
 
 def test_a_program_of_several_engines() -> None:
-    """What follows is not TensorRT's, so that a Plan has to run it; its batches differ in shape all the same."""
+    """What follows is not TensorRT's, so a Plan runs it; its batches differ in shape all the same."""
     model = dynamic()
     model.graph.node.append(helper.make_node("Unique", ["y"], ["u"], name="unique"))
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("u", TensorProto.FLOAT, ["k"]))
