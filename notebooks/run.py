@@ -23,6 +23,8 @@ __all__ = ["FOLDER", "execute", "to_html"]
 # What nbconvert has every page load from a network, for formulas and widgets, which these have none of.
 _SCRIPTS = ("mathjax_url", "require_js_url", "jquery_url", "widget_renderer_url")
 _NO_SCRIPT = re.compile(r'<script src="">\s*</script>')  # what is left of one without an address
+_SCHEMES = '<meta name="color-scheme" content="light dark">'
+_SAYS_LIGHT = re.compile(r' data-jp-theme-(?:light|name)="[^"]*" data-jp-theme-(?:light|name)="[^"]*"')
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -44,12 +46,25 @@ def execute(path: Path, *, timeout: int = 300) -> nbformat.NotebookNode:
     return notebook
 
 
-def to_html(notebook: nbformat.NotebookNode, path: Path, *, theme: str = "light") -> None:
-    """Write an executed notebook as one HTML page that loads nothing from elsewhere, "light" or "dark"."""
-    exporter = HTMLExporter(theme=theme, embed_images=True, **dict.fromkeys(_SCRIPTS, ""))
+def to_html(notebook: nbformat.NotebookNode, path: Path, *, theme: str = "auto") -> None:
+    """Write an executed notebook as one HTML page that loads nothing from elsewhere: "light", "dark", or as the
+    reader's system has it ("auto")."""
+    fixed = "light" if theme == "auto" else theme
+    exporter = HTMLExporter(theme=fixed, embed_images=True, **dict.fromkeys(_SCRIPTS, ""))
     body, _ = exporter.from_notebook_node(notebook)
+    if theme == "auto":
+        body = _following(body, exporter)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_NO_SCRIPT.sub("", body), encoding="utf-8")
+
+
+def _following(body: str, exporter: HTMLExporter) -> str:
+    """A light page with the dark theme's colours beside its own, which no longer says that it is light."""
+    environment = exporter.environment
+    dark, _, _ = environment.loader.get_source(environment, "static/theme-dark.css")
+    style = f"{_SCHEMES}<style>@media(prefers-color-scheme:dark){{{dark}}}</style>"
+    head, end, rest = body.partition("</head>")
+    return f"{head}{style}{end}{_SAYS_LIGHT.sub('', rest, count=1)}"
 
 
 def _terminal_text(notebook: nbformat.NotebookNode) -> list[str]:
@@ -67,7 +82,10 @@ def main() -> int:
     parser.add_argument("name", choices=sorted(path.stem for path in FOLDER.glob("*.ipynb")), metavar="NAME")
     parser.add_argument("--output", type=Path, default=FOLDER.parent / "build", help="folder of the page")
     parser.add_argument(
-        "--theme", default="light", choices=("light", "dark"), help="of the page; light by default"
+        "--theme",
+        default="auto",
+        choices=("auto", "light", "dark"),
+        help="of the page; by default the reader's",
     )
     arguments = parser.parse_args()
     started = time.perf_counter()

@@ -46,6 +46,9 @@ LINE_RULES = (
 )
 
 
+Piece = tuple[str, str, bool]  # class or "", text, whether underlined
+
+
 def cut_middle(line: str, longest: int = _LONGEST) -> str:
     """`line`, with its middle replaced by a count where it is too long: both the op and its types stay."""
     if len(line) <= longest:
@@ -64,8 +67,13 @@ def linked_line(line: str, link: Callable[[str, str], str]) -> str:
     """One line as HTML, with `link(name, html)` in place of each value's name."""
     return "".join(
         link(text, escape(text)) if role == _VALUE else _element(role, escape(text, quote=False))
-        for role, text, _ in _joined(_pieces(line), _VALUE)
+        for role, text, _ in _linkable(line)
     )
+
+
+@lru_cache(maxsize=2048)  # a pass switched off and on again shows most of its lines again
+def _linkable(line: str) -> tuple[Piece, ...]:
+    return tuple(_joined(_pieces(line), _VALUE))
 
 
 @lru_cache(maxsize=8192)
@@ -77,9 +85,6 @@ def _highlighted(line: str, underlined: tuple[Span, ...]) -> str:
         _element(role, f"<u>{escape(text, quote=False)}</u>" if under else escape(text, quote=False))
         for role, text, under in _joined(pieces)
     )
-
-
-Piece = tuple[str, str, bool]  # class or "", text, whether underlined
 
 
 def _pieces(line: str) -> tuple[Piece, ...]:

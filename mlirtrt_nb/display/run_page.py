@@ -35,6 +35,7 @@ _PAGE_RULES = (
     ".mt.mt .mt-tools input,.mt.mt .mt-tools button,.mt.mt button{font:inherit;color:var(--mt-text);"
     "background:var(--mt-head);border:1px solid var(--mt-line);border-radius:4px;padding:2px 8px}"
     ".mt.mt section>details>summary{font-size:14px}"
+    ".mt.mt section .mt-diff{margin-top:6px}"
     "::highlight(mt-use){background-color:#8884;text-decoration:underline}"
     "::highlight(mt-def){background-color:#8884;text-decoration:underline double}"
     # With script: the list beside one step. Without: one below the other.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from .inputs import as_array, spelled
+from .inputs import as_array, refuse_masked, spelled
 
 if TYPE_CHECKING:
     from ..engine.host.types import HostType
@@ -31,6 +31,7 @@ class HostArgument:
         return self._number(value) if self.kind.is_scalar else self._array(value)
 
     def _number(self, value: Any) -> Any:
+        refuse_masked(value, f"input {self.name!r}")
         found = np.asarray(value)
         if found.shape != ():
             raise InputError(

@@ -17,7 +17,7 @@ from ..ir import dtypes
 from .device_array import device_array
 from .schedule import Range, Signature
 
-__all__ = ["InputChecker", "as_array", "numpy_dtype", "spelled"]
+__all__ = ["InputChecker", "as_array", "numpy_dtype", "refuse_masked", "spelled"]
 
 
 _ndarray = np.ndarray
@@ -202,8 +202,7 @@ def as_array(value: Any, what: str) -> np.ndarray:
 
     Raises InputError if it lies on a GPU or cannot be an array.
     """
-    if np.ma.is_masked(value):
-        raise InputError(f"{what} is a masked array, whose mask would be lost", hint="fill it: x.filled(0)")
+    refuse_masked(value, what)
     if isinstance(value, np.ndarray):
         return np.asarray(value) if isinstance(value, np.ma.MaskedArray) else value
     try:
@@ -213,6 +212,16 @@ def as_array(value: Any, what: str) -> np.ndarray:
     except Exception as error:  # whatever the object's own protocol methods raise
         reason = " ".join(str(error).split())[:160]
         raise InputError(f"{what} cannot be read as an array: {reason}") from error
+
+
+def refuse_masked(value: Any, what: str) -> None:
+    """Raise InputError for a masked array that hides something, also as an item of a list."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            if isinstance(item, list | tuple | np.ma.MaskedArray):
+                refuse_masked(item, what)
+    elif np.ma.is_masked(value):
+        raise InputError(f"{what} is a masked array, whose mask would be lost", hint="fill it: x.filled(0)")
 
 
 def _from_memory(value: Any, what: str) -> np.ndarray:

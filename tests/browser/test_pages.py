@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import Locator, Page, expect
 
 from mlirtrt_nb.display import ir_html
@@ -47,6 +48,30 @@ def test_readable_in_the_pages_theme(
     expect(page.locator(".mt").first).to_have_css("background-color", rgb(palette["page"]))
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     assert page.evaluate(CONTRAST) == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize(
+    ("scheme", "palette", "ground"), [("light", LIGHT, "#ffffff"), ("dark", DARK, "#111111")]
+)
+def test_a_notebooks_page_follows_the_reader(
+    open_page: Callable[..., Page],
+    tmp_path: Path,
+    scheme: str,
+    palette: dict[str, str],
+    ground: str,
+    scripts: bool,
+) -> None:
+    """Its text, its code and its outputs are all of the desktop's theme, with scripts and without."""
+    code = new_code_cell("x = 1", outputs=[new_output("display_data", {"text/html": ir_html(MLIR)})])
+    file = tmp_path / "page.html"
+    to_html(new_notebook(cells=[new_markdown_cell("# Heading"), code]), file)
+    page = open_page(file.as_uri(), scheme=scheme, scripts=scripts)
+    expect(page.locator("body")).to_have_css("background-color", rgb(ground))
+    expect(page.locator(".mt").first).to_have_css("background-color", rgb(palette["page"]))
+    assert page.evaluate(CONTRAST) == []
+    strong = "rgba(0, 0, 0, 0.87)" if scheme == "light" else "rgb(255, 255, 255)"
+    expect(page.get_by_role("heading", name="Heading")).to_have_css("color", strong)
 
 
 @pytest.mark.parametrize("width", [390, 1280])

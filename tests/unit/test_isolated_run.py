@@ -31,6 +31,21 @@ def program() -> mt.Program:
     return mt.from_mlir(ADD)
 
 
+@pytest.mark.parametrize(
+    ("x", "n"),
+    [
+        (np.ma.masked_array(np.ones(3, np.float32), [0, 1, 0]), 2.5),
+        ([1.0, np.ma.masked, 2.0], 2.5),
+        (np.ones(3, np.float32), np.ma.masked),
+    ],
+)
+def test_masks_are_not_lost(program: mt.Program, x: object, n: object) -> None:
+    """A masked array, list or number is refused before anything runs."""
+    for isolate in (True, False):
+        with pytest.raises(InputError, match="is a masked array, whose mask would be lost"):
+            mt.run(program, x, n, isolate=isolate)
+
+
 def test_results_are_those_of_this_process(program: mt.Program) -> None:
     """Arrays and numbers come back, and can be written to."""
     x = np.arange(3000, dtype=np.float32)
