@@ -21,7 +21,10 @@ def expand_scan(model: ModelProto) -> None:
     """
     node = model.graph.node.pop()
     kinds = {info.name: info.type.tensor_type.elem_type for info in model.graph.output}
-    model.graph.node.extend(_Expansion(node, kinds, _free_prefix(model.graph, node)).nodes())
+    expansion = _Expansion(node, kinds, _free_prefix(model.graph, node))
+    model.graph.node.extend(expansion.nodes())
+    # No Constant: that of opset 8 gives floating-point numbers only.
+    model.graph.initializer.extend(expansion.constants)
 
 
 class _Expansion:
@@ -36,11 +39,12 @@ class _Expansion:
         self._results = list(node.output)
         self._kinds = kinds
         self._prefix = prefix
+        self.constants: list[TensorProto] = []
 
     def nodes(self) -> Iterator[NodeProto]:
         zero, one, shape = self._name("zero"), self._name("one"), self._name("shape")
-        yield _constant(zero, np.array(0))
-        yield _constant(one, np.array(1))
+        self._constant(zero, np.array(0))
+        self._constant(one, np.array(1))
         yield helper.make_node("Shape", [self._sequences[0]], [shape])
         yield helper.make_node("Gather", [shape, zero], [self._name("batch")])
         yield helper.make_node("Gather", [shape, one], [self._name("longest")])
@@ -108,16 +112,15 @@ class _Expansion:
         yield helper.make_node("Sub", [self._name("longest"), length], [names["missing"]])
         yield helper.make_node("Unsqueeze", [names["missing"]], [f"{names['missing']}_1"], axes=[0])
         yield helper.make_node("Concat", [f"{names['missing']}_1", names["tail"]], [names["sizes"]], axis=0)
-        yield _constant(names["zero"], fill)
+        self._constant(names["zero"], fill)
         yield helper.make_node("Expand", [names["zero"], names["sizes"]], [names["zeros"]])
         yield helper.make_node("Concat", [value, names["zeros"]], [result], axis=0)
 
+    def _constant(self, name: str, value: np.ndarray) -> None:
+        self.constants.append(numpy_helper.from_array(value, name))
+
     def _name(self, what: str) -> str:
         return self._prefix + what
-
-
-def _constant(name: str, value: np.ndarray) -> NodeProto:
-    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value))
 
 
 def _counters(number: str, going: str) -> list[ValueInfoProto]:
