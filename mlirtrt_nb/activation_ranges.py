@@ -48,6 +48,12 @@ class Calibration:
     path: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.ranges, Mapping):
+            raise CalibrationError(
+                f"ranges are a {type(self.ranges).__name__}",
+                where=self.path,
+                hint="give a mapping from a tensor's name to its range",
+            )
         for name, value in self.ranges.items():
             if not _is_range(value):
                 raise CalibrationError(
@@ -55,7 +61,12 @@ class Calibration:
                     where=self.path,
                     hint="calibrate again, or correct it",
                 )
-
+        if isinstance(self.samples, bool) or not isinstance(self.samples, int):
+            raise CalibrationError(
+                f"'samples' of these ranges is {self.samples!r}; it must be a number of batches",
+                where=self.path,
+                hint="calibrate again",
+            )
         for name in ("method", "model", "inputs"):
             if not isinstance(getattr(self, name), str):
                 raise CalibrationError(

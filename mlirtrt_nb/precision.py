@@ -158,6 +158,9 @@ class Precision:
             raise PrecisionError(
                 f"block={self.block!r} is not a block size", hint="give a power of two, 16 or more"
             )
+        for name in ("defaults", "io"):
+            if not isinstance(getattr(self, name), bool):
+                raise PrecisionError(f"{name}={getattr(self, name)!r} is no bool", hint="give True or False")
         object.__setattr__(self, "keep", _keeps(self.keep))
         if isinstance(self.calibration, os.PathLike | str):
             object.__setattr__(self, "calibration", Calibration.load(self.calibration))
@@ -167,7 +170,7 @@ class Precision:
         for name, default in _DEFAULTS.items():
             value = getattr(self, name)
             if name == "keep" and value:
-                parts.append(f"keep=({', '.join(repr(str(entry)) for entry in value)},)")
+                parts.append(f"keep={tuple(map(str, value))!r}")
             elif name == "calibration" and value is not None and not isinstance(value, Calibration):
                 parts.append(f"calibration=<{type(value).__name__}>")
             elif value is not default and value != default:
@@ -235,7 +238,7 @@ _DEFAULTS: dict[str, Any] = {
 
 def _check_name(what: str, name: Any, known: tuple[str, ...]) -> None:
     if name not in known:
-        close = get_close_matches(str(name), known, 1)
+        close = get_close_matches(str(name).lower(), known, 1)
         meant = f"did you mean {close[0]!r}? " if close else ""
         raise PrecisionError(f"unknown {what} {name!r}", hint=f"{meant}there are {', '.join(known)}")
 
@@ -245,7 +248,7 @@ def _keeps(given: Any) -> tuple[Keep, ...]:
         given = (given,)
     if isinstance(given, Mapping):
         return tuple(Keep(pattern, type_) for pattern, type_ in given.items())
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise PrecisionError(
             f"keep= is a {type(given).__name__}", hint="give patterns, or a mapping from pattern to type"
         )

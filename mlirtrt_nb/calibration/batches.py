@@ -30,12 +30,17 @@ def batches(inputs: Sequence[TensorSpec], data: Any, limit: int | None = None) -
     Raises CalibrationError: a batch with wrong names, shapes or dtypes, NaN or infinity; no batch at all; or a
     limit that is no number of batches.
     """
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise CalibrationError(f"limit={limit!r} is no number of batches", hint="give 1 or more, or None")
     count = 0
     drops = hasattr(data, "dataset") and hasattr(data, "batch_size")
     for count, item in enumerate(islice(_items(data), limit), 1):
         yield _checked(inputs, _named(inputs, item, drops, count), count)
+    if not count and isinstance(data, Iterator):
+        raise CalibrationError(
+            "the calibration inputs gave no batch: an iterator gives what it has once",
+            hint="find the ranges once with mt.calibrate(program, inputs), or give a list",
+        )
     if not count:
         raise CalibrationError("there are no calibration inputs", hint="give at least one batch")
 

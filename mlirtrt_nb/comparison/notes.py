@@ -18,6 +18,7 @@ __all__ = ["Facts", "is_bad", "notes_of"]
 _SLOWER = 1.05  # less is noise
 _LARGER = 1.1  # over the ideal size of the weights
 _MOST_REASONS = 3
+_F16_LARGEST = 65504.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,10 @@ def _wrong(facts: Facts) -> Iterator[str]:
     if curve.overflow is not None:
         bad = curve.overflow
         held = bad.gives or bad.element
-        yield f"overflow: {bad.op} '{bad.source}' reaches {bad.largest:.3g}, which {held} does not hold"
+        if held == "f16" and bad.largest < _F16_LARGEST:  # its own values would fit
+            yield f"overflow: {bad.op} '{bad.source}' reads values that {held} does not hold"
+        else:
+            yield f"overflow: {bad.op} '{bad.source}' reaches {bad.largest:.3g}, which {held} does not hold"
     elif curve.first_bad is not None:
         bad = curve.first_bad
         yield f"wrong from {bad.op} '{bad.source}' on ({bad.reached.snr_db:.0f} dB)"
@@ -102,11 +106,17 @@ def _larger(facts: Facts, reference: Facts | None) -> Iterator[str]:
     other = (reference.engines or reference.cpu) if reference is not None else None
     if own is None or other is None or not own.weights_bytes or not other.weights_bytes:
         return
-    ideal = dtypes.by_mlir(facts.variant.precision.element).bits / 32
+    ideal = dtypes.by_mlir(facts.variant.precision.element).bits / _usual_bits(reference)
     ratio = own.weights_bytes / other.weights_bytes
     if ratio > ideal * _LARGER and facts.variant.precision.base != "fp32":
         all_of_them = f"{ideal:g} if all of them were {facts.variant.precision.base}"
         yield f"weights are {ratio:.2f} of the reference's, {all_of_them}"
+
+
+def _usual_bits(reference: Facts | None) -> int:
+    """The bits of the type that most of the reference's ops compute in: a model may come in fp16."""
+    counts = reference.variant.types.counts if reference is not None else {}
+    return dtypes.by_mlir(max(counts, key=lambda element: counts[element])).bits if counts else 32
 
 
 def _about(facts: Facts) -> Iterator[str]:

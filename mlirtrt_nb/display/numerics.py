@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 _MOST_ROWS = 60
+_MOST_PATTERNS = 4  # that a cell spells out
 _SNR_BAR_DB = 60.0  # where the bar of a signal-to-noise ratio is full
 
 
@@ -202,7 +203,7 @@ def _findings_table(findings: list[Finding]) -> Table:
             entry.op.removeprefix("tensorrt."),
             entry.problem,
             entry.cure,
-            f"keep={entry.keep!r}" if entry.keep else MISSING,
+            _applied_by(entry),
         )
         for entry in shown
     )
@@ -211,6 +212,17 @@ def _findings_table(findings: list[Finding]) -> Table:
         headers, rows = headers[:-1], tuple(row[:-1] for row in rows)
     levels = tuple(entry.level for entry in shown)
     return Table(headers, rows, more=len(findings) - len(shown), levels=levels)
+
+
+def _applied_by(entry: Finding) -> str:
+    """The exceptions that cure a finding: "keep=('blow', 'shrink')"."""
+    patterns = entry.patterns
+    if len(patterns) > _MOST_PATTERNS:
+        return f"keep= {plural(len(patterns), 'pattern')}: .patterns of the finding"
+    if not patterns:
+        return MISSING
+    shown = patterns[0] if len(patterns) == 1 else patterns
+    return f"keep={shown!r}"
 
 
 def _ranges_table(ops: list[OpRange]) -> Table:

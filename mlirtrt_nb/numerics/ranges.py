@@ -18,7 +18,7 @@ from ..program import Program
 from ..progress import Progress
 from .alignment import is_float
 from .conversion import converted
-from .interpreter import Interpreter
+from .interpreter import Interpreter, read_values
 from .rounding import widen
 from .samples import samples_of, shapes_for
 
@@ -40,7 +40,7 @@ _FEW_VALUES = 16
 @dataclass
 class OpRange:
     """The values of one op's first floating-point result, over all samples. `keep` is the pattern that names
-    it for `Precision`.
+    it for `Precision`, `readers` those of the ops that read the result.
 
     `subnormal` and `vanishing` are shares of the values that are not 0: below f16's smallest normal number,
     and below half its smallest subnormal, which f16 rounds to 0. `dead` lists channels (positions of axis 1)
@@ -61,6 +61,7 @@ class OpRange:
     tiny: int = 0
     not_finite: int = 0
     alive: np.ndarray | None = field(default=None, repr=False)
+    readers: tuple[str, ...] = ()
 
     @property
     def subnormal(self) -> float:
@@ -116,7 +117,8 @@ class OpRange:
 @dataclass(frozen=True)
 class Finding:
     """Something that a precision will do to an op's values. `cure` says what helps, in words; `keep` is a
-    pattern for `Precision(keep=...)` that applies it, or "" where the cure is another."""
+    pattern for `Precision(keep=...)` that applies it, together with those of `readers`, which would else read
+    the value in the small type; "" where the cure is another."""
 
     level: str
     problem: str
@@ -125,6 +127,12 @@ class Finding:
     value: float
     cure: str
     keep: str = ""
+    readers: tuple[str, ...] = ()
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """All that is to be kept in fp32 for the cure, each once; nothing where the cure is another."""
+        return tuple(dict.fromkeys((self.keep, *self.readers))) if self.keep else ()
 
 
 @dataclass
@@ -172,9 +180,13 @@ class Ranges:
         return sorted(_findings(self.ops), key=lambda finding: _ORDER.index(finding.level))
 
     def precision(self, base: Precision | str = "fp16") -> Precision:
-        """The `Precision` of `base` that keeps the ops whose findings say so in fp32: the cure, applied."""
-        patterns = dict.fromkeys(finding.keep for finding in self.findings if finding.keep)
-        return Precision.of(base).with_keep(*patterns)
+        """The `Precision` of `base` that keeps in fp32 the ops whose findings say so, and those that read what
+        they give: the cure, applied. One without fp16, such as bf16, has nothing of f16 to be cured of."""
+        chosen = Precision.of(base)
+        if (chosen.rest or ("fp16" if chosen.is_quantized else chosen.base)) != "fp16":
+            return chosen
+        patterns = dict.fromkeys(name for finding in self.findings for name in finding.patterns)
+        return chosen.with_keep(*patterns)
 
     def plot(self) -> Any:
         """A figure: magnitudes along the graph beside what f16 holds. Raises MissingDependencyError."""
@@ -234,6 +246,7 @@ def ranges(
     samples = samples_of(source, inputs, shapes)
     interpreter = Interpreter(converted(source, "fp32", "cpu", shapes_for(source, inputs, shapes)))
     found: dict[tuple[int, int], OpRange] = {}
+    readers = _readers(interpreter)
     for step in interpreter.steps:
         for array in weights_of(step.operation, interpreter.program.weights):
             place = (step.index, 0)
@@ -247,8 +260,20 @@ def ranges(
             if floats:
                 step = executed.step
                 entry = OpRange(step.op, step.source, step.element, step.pattern)
+                entry.readers = readers[step.index]
                 found.setdefault((step.index, 1), entry).add(floats[0])
     return Ranges(source.name, samples.origin, [found[index] for index in sorted(found)])
+
+
+def _readers(program: Interpreter) -> list[tuple[str, ...]]:
+    """Per step, the patterns of the steps that read its first result, each once."""
+    made = {value: step.index for step in program.steps for value in list(step.operation.results)[:1]}
+    found: list[dict[str, None]] = [{} for _ in program.steps]
+    for step in program.steps:
+        for value in read_values(step.operation):
+            if value in made and step.pattern:
+                found[made[value]].setdefault(step.pattern)
+    return [tuple(patterns) for patterns in found]
 
 
 def weights_of(operation: ir.Operation, table: dict[str, np.ndarray]) -> Iterator[np.ndarray]:
@@ -270,7 +295,7 @@ def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
     """One finding per entry and kind; of channels that are passed on dead, only the first op is named."""
     seen_dead: set[tuple[int, ...]] = set()
     for entry in ops:
-        keep = entry.keep
+        keep, readers = entry.keep, entry.readers
         if entry.not_finite:
             yield Finding(
                 "bad", "is not finite in fp32 itself", entry.op, entry.source, float(entry.not_finite),
@@ -281,11 +306,12 @@ def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
             yield Finding(
                 "bad", f"overflows f16: {entry.largest:.4g} is above 65504", entry.op, entry.source,
                 entry.largest, f"keep it in fp32, take bf16, or divide what comes in by {factor:g}", keep,
+                readers,
             )  # fmt: skip
         elif entry.vanishing > _NOTABLE_SHARE:
             yield Finding(
                 "warn", f"{entry.vanishing:.0%} of its values become 0 in f16", entry.op, entry.source,
-                entry.vanishing, "keep it in fp32, take bf16, or scale its input up", keep,
+                entry.vanishing, "keep it in fp32, take bf16, or scale its input up", keep, readers,
             )  # fmt: skip
         elif entry.subnormal > _NOTABLE_SHARE:
             yield Finding(

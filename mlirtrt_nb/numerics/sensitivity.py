@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import Cancelled
+from ..errors import Cancelled, OptionError
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
@@ -84,8 +84,10 @@ class Sensitivity:
         return frame
 
     def keep(self, count: int = 1) -> Precision:
-        """The precision with the `count` costliest source nodes kept in fp32."""
-        return self.precision.with_keep(*self.patterns[: max(0, count)])
+        """The precision with the `count` costliest source nodes kept in fp32. Raises OptionError."""
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise OptionError(f"keep({count!r}): a number of source nodes is 0 or more")
+        return self.precision.with_keep(*self.patterns[:count])
 
     @property
     def patterns(self) -> list[str]:

@@ -39,6 +39,20 @@ def test_words_that_are_none(name: str) -> None:
         replace(RANGES, **{name: None})
 
 
+@pytest.mark.parametrize("ranges", [None, [2.5], "x"])
+def test_ranges_by_no_name(ranges: object) -> None:
+    """Ranges are found by the tensors' names."""
+    with pytest.raises(mt.CalibrationError, match="ranges are a"):
+        replace(RANGES, ranges=ranges)
+
+
+@pytest.mark.parametrize("samples", ["many", None, True, 1.5])
+def test_samples_that_are_no_number(samples: object) -> None:
+    """How many batches were run is a whole number."""
+    with pytest.raises(mt.CalibrationError, match="must be a number of batches"):
+        replace(RANGES, samples=samples)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -21,7 +21,7 @@ def test_a_name_is_enough(base: str) -> None:
 def test_values_are_shown_compared_and_pickled() -> None:
     """What differs from the defaults is shown; equal values are equal, also after pickling."""
     made = mt.Precision("int8", keep=["softmax", "/head/.*"], rest="fp32", method="mse")
-    assert repr(made) == "Precision('int8', keep=('softmax', '/head/.*',), rest='fp32', method='mse')"
+    assert repr(made) == "Precision('int8', keep=('softmax', '/head/.*'), rest='fp32', method='mse')"
     assert pickle.loads(pickle.dumps(made)) == made
     assert made != mt.Precision("int8")
     assert str(made) == "int8 + fp32, 2 kept"
@@ -60,6 +60,10 @@ def test_a_pattern_survives_a_pipeline(pattern: str) -> None:
         ({"keep": "("}, "keep='(' is not a regular expression"),
         ({"keep": [3]}, "keep= holds a int"),
         ({"keep": 3}, "keep= is a int"),
+        ({"keep": b"conv"}, "keep= is a bytes"),
+        ({"defaults": "no"}, "defaults='no' is no bool"),
+        ({"io": 1}, "io=1 is no bool"),
+        ({"base": "FP16"}, "unknown precision 'FP16'"),
         ({"keep": {"a": "int8"}}, "an op cannot be kept in 'int8'"),
     ],
 )
@@ -68,6 +72,13 @@ def test_values_that_cannot_be(arguments: dict[str, object], said: str) -> None:
     with pytest.raises(mt.PrecisionError) as caught:
         mt.Precision(**arguments)
     assert said in caught.value.what and caught.value.hint
+
+
+def test_names_in_capitals() -> None:
+    """What is meant is named, whatever the case."""
+    with pytest.raises(mt.PrecisionError) as caught:
+        mt.Precision("FP16")
+    assert str(caught.value.hint).startswith("did you mean 'fp16'?")
 
 
 def test_the_rest_depends_on_the_targets() -> None:

@@ -114,6 +114,22 @@ def test_what_is_wrong(case: str) -> None:
     assert caught.value.what == said
 
 
+def test_an_iterator_gives_its_batches_once() -> None:
+    """One that was read before is said to be that, not to be empty."""
+    used = iter([X])
+    assert len(list(batches(ONE, used))) == 1
+    with pytest.raises(mt.CalibrationError, match="an iterator gives what it has once") as caught:
+        list(batches(ONE, used))
+    assert "mt.calibrate" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 1.5, "2"])
+def test_limits_that_are_none(limit: object) -> None:
+    """A number of batches is a whole number from 1 on."""
+    with pytest.raises(mt.CalibrationError, match="is no number of batches"):
+        list(batches(ONE, [X], limit))  # type: ignore[arg-type]
+
+
 def test_the_second_batch_is_named() -> None:
     """The place is in the error."""
     with pytest.raises(mt.CalibrationError) as caught:

@@ -121,6 +121,17 @@ def test_an_overflow_is_explained() -> None:
     assert found.curve("fp16").first_bad.source == "blow"  # type: ignore[union-attr]
 
 
+def test_the_cure_of_the_range_analysis_cures() -> None:
+    """What it keeps is enough for fp16; keeping the op alone is not, and the note says what is wrong there."""
+    cured = mt.ranges(overflowing(), samples := inputs((4, 8), 1)).precision("fp16")
+    given = {"cured": cured, "half": mt.Precision("fp16", keep="blow")}
+    found = mt.compare(overflowing(), given, samples, target="cpu", **QUICK)
+    rows = found.df.set_index("variant")
+    assert rows.loc["cured", "snr_db"] > 50
+    assert rows.loc["half", "snr_db"] == -math.inf
+    assert "'shrink' reads values that f16 does not hold" in found.notes("half")[0]
+
+
 def test_random_ops_have_no_error() -> None:
     """Errors of a program that draws numbers would mean nothing: they are missing, and the note says why."""
     program = mt.from_mlir("""

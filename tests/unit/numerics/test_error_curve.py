@@ -70,6 +70,8 @@ def test_bad_arguments() -> None:
     """A threshold that is no number, a precision that does not exist, a stop."""
     with pytest.raises(OptionError, match="threshold"):
         mt.error_curve(overflowing(), "fp16", threshold="20")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="threshold"):
+        mt.error_curve(overflowing(), "fp16", threshold=float("nan"))
     with pytest.raises(PrecisionError, match="fp17"):
         mt.error_curve(overflowing(), "fp17")
     with pytest.raises(Cancelled):

@@ -22,9 +22,14 @@ def test_overflow_is_found_and_its_cure_works() -> None:
     assert [finding.source for finding in bad] == ["blow"]
     assert bad[0].value > 65504
     assert "divide what comes in by" in bad[0].cure
-    cured = found.precision("fp16").with_keep("shrink")
+    assert bad[0].keep == "blow" and bad[0].patterns == ("blow", "shrink")  # which reads it
+    assert "keep=('blow', 'shrink')" in str(found)
+    cured = found.precision("fp16")
     assert [entry.pattern for entry in cured.keep] == ["blow", "shrink"]
-    assert mt.error_curve(overflowing(), cured, samples).overflow is None
+    curve = mt.error_curve(overflowing(), cured, samples)
+    assert curve.overflow is None and curve.first_bad is None
+    for base in ("bf16", "fp32", mt.Precision("int8", rest="bf16")):
+        assert found.precision(base) == mt.Precision.of(base)  # these hold what f16 does not
 
 
 def test_values_are_those_of_numpy() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import mlirtrt_nb as mt
-from mlirtrt_nb.errors import Cancelled
+from mlirtrt_nb.errors import Cancelled, OptionError
 
 from .models import classifier, inputs, overflowing
 
@@ -46,3 +48,12 @@ def test_shown_and_stopped() -> None:
     assert found.plot().axes
     with pytest.raises(Cancelled):
         mt.sensitivity(classifier(), "bf16", progress=lambda *_: False)
+
+
+@pytest.mark.parametrize("count", [-1, "2", True, 1.5])
+def test_a_number_of_nodes_to_keep(count: Any) -> None:
+    """How many nodes are kept is a whole number from 0 on."""
+    found = mt.sensitivity(overflowing(), "bf16", inputs((4, 8), 1))
+    with pytest.raises(OptionError, match="a number of source nodes"):
+        found.keep(count)
+    assert found.keep(0).keep == ()
