@@ -79,7 +79,8 @@ def _entries(text: str, position: int) -> list[tuple[str, str | None, int]]:
         if match is not None:
             key, value = match.groups()
             entries.append((key, value if value is None else value.rstrip(), match.start(1)))
-            at = skip_blank(text, match.end())
+            at = match.end()
+            at = skip_blank(text, at) if at < end else at
         else:
             entry, at = _deep_entry(text, at, end, position)
             entries.append(entry)

@@ -138,7 +138,7 @@ class Emitter(Reader):
 
     def _known_type(self, value: str, parsed: Parsed) -> str:
         self.looked_up = True
-        found = self.known.get(value)
+        found = self.known.get(value) or self.known.get(value.removesuffix("#0"))
         if found is None:
             at = max(self.text.find(value, parsed.position), parsed.position)
             raise Problem(f"{value} is not defined before it is used here", at, length=len(value))
@@ -192,6 +192,7 @@ class Emitter(Reader):
         for name, count in names:
             if at < len(types):
                 self.known[name] = types[at]
-            for k, kind in enumerate(types[at : at + count]):
-                self.known[f"{name}#{k}"] = kind
+            if count > 1:
+                for k, kind in enumerate(types[at : at + count]):
+                    self.known[f"{name}#{k}"] = kind
             at += count

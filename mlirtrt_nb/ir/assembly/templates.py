@@ -1,7 +1,8 @@
-"""Texts that differ only in values, constants and lists of integers are worked out once.
+"""Texts that differ only in values, constants, lists of integers and notes are worked out once.
 
-Large modules repeat themselves: the same op with the same types, on other values, weights or offsets. So a line
-is first looked up with these left out; what was made of it then only gets them back.
+Large modules repeat themselves: the same op with the same types, on other values, weights or offsets, and with
+other notes: attributes with a dot in their name, which belong to other dialects and mean nothing to the op. So
+a line is first looked up with these left out; what was made of it then only gets them back.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .tokens import STRING, VALUE
+from .tokens import IDENT, STRING, VALUE
 
 __all__ = ["Template", "Templates", "has_stand_in"]
 
-# A value, a constant with its contents, or a list of integers. Each alternative begins with a plain character,
+# A value, a constant with its contents, a list of integers, or a note: `.name = number` or `.name = "text"`,
+# from the dot in its name on. Each alternative begins with a plain character,
 # by which the search skips what cannot match; that makes it three times as fast.
 _VARYING = re.compile(
     rf"({VALUE}|dense(?:<|_resource<(?!__elided__))(?:{STRING}|[^<>\"%]++)>"
-    r"|\[-?\d[\d, -]*+\]|array(?<!SegmentSizes = array)<i(?:32|64): -?\d[\d, -]*+>)",
+    r"|\[-?\d[\d, -]*+\]|array(?<!SegmentSizes = array)<i(?:32|64): -?\d[\d, -]*+>"
+    rf"|\.{IDENT} = (?:-?\d[\w.+-]*+(?: : [a-z]\w*+)?+|{STRING})(?=[,}}]))",
     re.ASCII,
 )
 # A list of integers is stood in for by one that nobody writes, since it must still read as an integer.
@@ -58,8 +61,8 @@ class Templates:
 
     def __init__(self, make: Callable[[str], Template | None], whole: str) -> None:
         """`make(text)` gives the template for a text whose values are `%0`, `%1`, ..., whose constants are
-        `dense<%2>`, and whose lists of integers have a stand-in; None if it has none. `whole` is where all
-        the texts come from."""
+        `dense<%2>`, whose notes are `a.b = %3`, and whose lists of integers have a stand-in; None if it has
+        none. `whole` is where all the texts come from."""
         self._make = make
         self._special = any(special in whole for special in _SPECIAL)
         self._found: dict[str, Template | None] = {}
@@ -73,6 +76,9 @@ class Templates:
         parts = _VARYING.split(text)
         varying = parts[1::2]
         kinds = "".join([part[0] for part in varying])
+        if "." in kinds:
+            # The names of notes are kept, since no two may be the same.
+            kinds = "".join([part.partition(" ")[0] if part[0] == "." else part[0] for part in varying])
         key = "%".join(parts[::2]) + kinds
         try:
             template = self._found[key]
@@ -81,9 +87,10 @@ class Templates:
             template = self._found[key] = self._make(_with_stand_ins(parts)) if fits else None
         if template is None:
             return None
-        if "[" in kinds or "a" in kinds:
-            if self._is_special(text):
-                return None
+        lists = "[" in kinds or "array" in text
+        if lists and self._is_special(text):
+            return None
+        if lists or "." in kinds:
             varying = [_contents(part) for part in varying]
         return template, varying
 
@@ -93,9 +100,11 @@ class Templates:
 
 
 def _contents(part: str) -> str:
-    """What varies of a part: the integers of a list; other parts as they are."""
+    """What varies of a part: the integers of a list, the value of a note; other parts as they are."""
     if part[0] == "[":
         return part[1:-1]
+    if part[0] == ".":
+        return part.partition(" = ")[2]
     return part[part.index(":") + 2 : -1] if part[0] == "a" else part
 
 
@@ -108,6 +117,8 @@ def _with_stand_ins(parts: list[str]) -> str:
             text[n] = f"[{_STAND_IN}{number:03}]"
         elif part[0] == "a":
             text[n] = f"{part[: part.index(':')]}: {_STAND_IN}{number:03}>"
+        elif part[0] == ".":
+            text[n] = f"{part.partition(' ')[0]} = %{number}"
         else:
             text[n] = f"{part[: part.find('<') + 1]}%{number}{'>' if part[0] == 'd' else ''}"
     return "".join(text)

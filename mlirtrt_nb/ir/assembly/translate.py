@@ -90,7 +90,7 @@ class Translator(LineReader):
                     self.copy(copied, match.start())
                     self.position = at
                     return
-                else:
+                elif not self.problems:  # else it may close a region of the op that was given up
                     self.problems.append(Problem("this '}' closes nothing", match.start()))
             elif kind not in ("string", "comment") and self._is_ours(kind, match, bare_yield and not braces):
                 self.copy(copied, match.start())

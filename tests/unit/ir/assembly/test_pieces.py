@@ -116,6 +116,26 @@ def test_lists_of_integers_in_templates() -> None:
     assert template.fill(varying) == "op %x {a = [4, 5]}"
 
 
+def test_notes_in_templates() -> None:
+    """Attributes of other dialects may have any number or text; their names stay what they are."""
+    asked: list[str] = []
+
+    def make(text: str) -> Template:
+        asked.append(text)
+        return Template(text, [])
+
+    templates = Templates(make, "")
+    first = 'op %x {a.b = 5 : i64, c.d = "x, %y", e = 1 : i64}'
+    second = 'op %y {a.b = -2.5e+00 : f32, c.d = "", e = 1 : i64}'
+    for text in (first, second):
+        template, varying = templates.lookup(text) or pytest.fail("no template")
+        assert template.fill(varying) == text
+    assert asked == ["op %0 {a.b = %1, c.d = %2, e = 1 : i64}"]
+    for text in ("op %x {a.b = 5 : i64, c.b = 6, e = 1 : i64}", "op %x {a.b = 5 : i64, c.d = 6, e = 2 : i64}"):
+        templates.lookup(text)
+    assert len(asked) == 3
+
+
 def test_groups() -> None:
     """Names of several results survive MLIR's printing, unless one is taken."""
     assert joined(["%v", "%i"]) == "%v,i"
