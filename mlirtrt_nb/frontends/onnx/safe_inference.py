@@ -14,6 +14,7 @@ from typing import Final
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, shape_inference
 
 from ...errors import InvalidModelError
+from .contradictions import refuse_contradictions
 from .nodes import all_nodes, describe, subgraphs
 
 __all__ = ["infer_shapes"]
@@ -27,8 +28,8 @@ _ROUNDS: Final = 4
 def infer_shapes(model: ModelProto) -> ModelProto:
     """`onnx.shape_inference.infer_shapes` with data propagation, on a copy.
 
-    Raises InvalidModelError if a dimension comes out negative, outside of branches and loops. What inference
-    itself fails at stays unknown.
+    Raises InvalidModelError if a dimension comes out negative, outside of branches and loops, and for a node
+    that cannot take its inputs. What inference itself fails at otherwise stays unknown.
     """
     work = ModelProto()
     work.CopyFrom(model)
@@ -36,13 +37,13 @@ def infer_shapes(model: ModelProto) -> ModelProto:
     nested = len(nodes) > len(work.graph.node)
     slices = [node for node in nodes if _has_bounds(node)]
     if not slices:
-        return _run(work, nested)
+        return _checked(*_run(work, nested))
     for node in slices:
         _hide(work.graph, node)
     symbols = {
         d.dim_param for entry in work.graph.input for d in entry.type.tensor_type.shape.dim if d.dim_param
     }
-    inferred = _run(work, nested)
+    inferred, agrees = _run(work, nested)
     for _ in range(_ROUNDS):
         types = _types(_graphs(inferred.graph, nested), {node.input[0] for node in slices})
         shown = [node for node in slices if _is_sound(types.get(node.input[0], []), symbols)]
@@ -51,20 +52,33 @@ def infer_shapes(model: ModelProto) -> ModelProto:
         for node in shown:
             node.input[1] = node.input[1].removesuffix(_HIDDEN)
         slices = [node for node in slices if node.input[1].endswith(_HIDDEN)]
-        inferred = _run(work, nested)
+        inferred, agrees = _run(work, nested)
     _reveal(inferred.graph)
+    return _checked(inferred, agrees)
+
+
+def _checked(inferred: ModelProto, agrees: bool) -> ModelProto:
+    if not agrees:
+        refuse_contradictions(inferred)
     return inferred
 
 
-def _run(model: ModelProto, nested: bool) -> ModelProto:
+def _run(model: ModelProto, nested: bool) -> tuple[ModelProto, bool]:
+    """The model with what inference finds, and whether it found nothing to complain of."""
+    data = model.SerializeToString()
+    agrees = True
     try:
-        # Without strict mode, a node whose inference fails only leaves its results unknown.
-        inferred = shape_inference.infer_shapes(model.SerializeToString(), data_prop=True)
-    except Exception:  # the C++ code raises several kinds; a model without shapes still imports
-        inferred = ModelProto()
-        inferred.CopyFrom(model)
+        inferred = shape_inference.infer_shapes(data, check_type=True, strict_mode=True, data_prop=True)
+    except Exception:  # the C++ code raises several kinds
+        agrees = False
+        try:
+            # Without strict mode, a node whose inference fails only leaves its results unknown.
+            inferred = shape_inference.infer_shapes(data, data_prop=True)
+        except Exception:  # a model without shapes still imports
+            inferred = ModelProto()
+            inferred.CopyFrom(model)
     _refuse_negative(inferred.graph, nested)
-    return inferred
+    return inferred, agrees
 
 
 def _graphs(graph: GraphProto, nested: bool) -> Iterator[GraphProto]:
