@@ -104,14 +104,39 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--passes", default="", help="a pipeline as text; none just parses and prints")
     parser.add_argument("--target", action="append", default=[], help="what the passes are to think of; cpu")
     parser.add_argument("--shape", action="append", default=[], help="x=1x3x224x224, or x=MIN:OPT:MAX")
-    parser.add_argument("--split-input-file", action="store_true", help="programs between // ----- lines")
+    # MLIR's tools take these with one dash as well, and the RUN lines of their tests write them so.
+    parser.add_argument(
+        "--split-input-file",
+        "-split-input-file",
+        action="store_true",
+        help="programs between // ----- lines",
+    )
+    parser.add_argument(
+        "--allow-unregistered-dialect",
+        "-allow-unregistered-dialect",
+        action="store_true",
+        help="take ops of unknown dialects, in generic form",
+    )
     parser.add_argument(
         "--verify-diagnostics",
+        "-verify-diagnostics",
         action="store_true",
         help="print nothing; fail where errors differ from the expected-error comments",
     )
-    parser.add_argument("--generic", action="store_true", help="print MLIR's generic form")
-    parser.add_argument("--locations", action="store_true", help="print locations")
+    parser.add_argument(
+        "--generic",
+        "--mlir-print-op-generic",
+        "-mlir-print-op-generic",
+        action="store_true",
+        help="print MLIR's generic form",
+    )
+    parser.add_argument(
+        "--locations",
+        "--mlir-print-debuginfo",
+        "-mlir-print-debuginfo",
+        action="store_true",
+        help="print locations",
+    )
     parser.add_argument("-o", "--output", type=Path, help="a file instead of standard output, or -")
     parser.set_defaults(run=_opt)
 
@@ -173,16 +198,17 @@ def _opt(arguments: argparse.Namespace) -> int:
         return program.text(custom=not arguments.generic, locations=arguments.locations)
 
     targets = tuple(parse_target_options(arguments.target, "cpu"))
-    setting = opt.Setting(targets, parse_shape_options(arguments.shape))
+    unregistered = arguments.allow_unregistered_dialect
+    setting = opt.Setting(targets, parse_shape_options(arguments.shape), unregistered)
 
     given, split = arguments.program, arguments.split_input_file
-    if given != "-" and not (split or arguments.verify_diagnostics):
+    if given != "-" and not (split or unregistered or arguments.verify_diagnostics):
         _write(opt.transform_file(given, arguments.passes, show, setting), arguments.output)
         return 0
     filename = "<stdin>" if given == "-" else given
     text = _standard_input() if given == "-" else opt.read_text(Path(given))
     if arguments.verify_diagnostics:
-        problems = opt.check_diagnostics(text, filename, arguments.passes, split=split)
+        problems = opt.check_diagnostics(text, filename, arguments.passes, setting, split=split)
         print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
         return 1 if problems else 0
     _write(opt.transform(text, filename, arguments.passes, show, setting, split=split), arguments.output)

@@ -55,10 +55,12 @@ def read_text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Setting:
-    """What passes may ask about: targets and shapes as `mt.compile` takes them. None leaves shapes open."""
+    """What passes may ask about: targets and shapes as `mt.compile` takes them, where None leaves shapes open;
+    and whether the text may have ops of unknown dialects."""
 
     targets: tuple[str, ...] = ("cpu",)
     shapes: Any = None
+    unregistered: bool = False
 
     def context(self, program: Program) -> PassContext:
         """For a program with inputs of its own. Raises TargetError, ShapeError."""
@@ -85,19 +87,23 @@ def transform(
 ) -> str:
     """`text` after `passes`, as text. With `split`, each part between `// -----` lines is a program."""
     pipeline = Pipeline.parse(passes)
-    programs = [from_mlir(part, filename=filename) for part in _parts(text, split)]
+    programs = [
+        from_mlir(part, filename=filename, unregistered=setting.unregistered) for part in _parts(text, split)
+    ]
     shown = [show(_after(program, pipeline, setting)) for program in programs]
     return f"\n\n{_DIVIDER}\n\n".join(part.rstrip("\n") for part in shown)
 
 
-def check_diagnostics(text: str, filename: str, passes: str, *, split: bool = False) -> list[str]:
+def check_diagnostics(
+    text: str, filename: str, passes: str, setting: Setting = _PLAIN, *, split: bool = False
+) -> list[str]:
     """One line for each error of reading `text` and running `passes` that no comment expects, and for each
     expected error that did not come. Empty if all is as the comments say."""
     pipeline = Pipeline.parse(passes)
     problems: list[str] = []
     for part in _parts(text, split):
         expected = list(_expectations(part))
-        for error in _errors(part, filename, pipeline):
+        for error in _errors(part, filename, pipeline, setting):
             line = _line(error)
             match = next((entry for entry in expected if entry.fits(line, error)), None)
             if match is None:
@@ -122,9 +128,9 @@ def _after(program: Program, pipeline: Pipeline, setting: Setting = _PLAIN) -> P
     return pipeline.run(program, setting.context(program), keep_snapshots=False, isolate=False).program
 
 
-def _errors(text: str, filename: str, pipeline: Pipeline) -> list[MlirTrtError]:
+def _errors(text: str, filename: str, pipeline: Pipeline, setting: Setting) -> list[MlirTrtError]:
     try:
-        _after(from_mlir(text, filename=filename), pipeline)
+        _after(from_mlir(text, filename=filename, unregistered=setting.unregistered), pipeline, setting)
     except (ParseError, VerificationError) as error:
         return [error, *error.others]
     except MlirTrtError as error:

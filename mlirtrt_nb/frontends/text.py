@@ -27,8 +27,14 @@ _RESOURCE = re.compile(rf"({STRING}|{IDENT}|[\w.$-]+)\s*:\s*\"0x([0-9A-Fa-f]*)\"
 _ALIGNMENT = 4
 
 
-def from_mlir(text: str, *, filename: str = "<cell>", name: str | None = None) -> Program:
+def from_mlir(
+    text: str, *, filename: str = "<cell>", name: str | None = None, unregistered: bool = False
+) -> Program:
     """The program that `text` describes, in a context of its own.
+
+    Args:
+        unregistered: take ops of unknown dialects, in generic form. Passes leave them alone; such a program
+            cannot be saved, nor compiled.
 
     The text may have ops of any registered dialect, the package's own in custom or generic form. The bytes of
     resources at its end become the program's weights; `dense_resource<__elided__>` stands for zeros.
@@ -38,6 +44,7 @@ def from_mlir(text: str, *, filename: str = "<cell>", name: str | None = None) -
     context = new_context()
     if "chlo." in text:
         load_chlo(context)
+    context.allow_unregistered_dialects = unregistered
     module = parse_module(text, filename, context)
     verify(module, text, filename)
     with context:

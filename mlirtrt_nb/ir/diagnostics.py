@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from ..errors import ParseError, SourceSpan, VerificationError
-from .hints import explain
+from .hints import NO_DIALECT, explain
 
 __all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
 
@@ -18,6 +18,7 @@ _VERIFIER_NOTE = "see current operation"
 # Nor do these say more than the message does.
 _POINTLESS = (_VERIFIER_NOTE, "prior use", "terminator")
 _TOKEN = re.compile(r'\s*("[^"\n]*"|[%#!@^]?[\w$.]+(?:#\d+)?|\S)')
+_QUOTED = re.compile(r'"[^"\n]*"')
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,30 @@ def found_in(error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceS
     found = []
     for diagnostic in error.error_diagnostics:
         by_verifier = any(note.message.startswith(_VERIFIER_NOTE) for note in diagnostic.notes)
-        notes = [n.message for n in diagnostic.notes if not n.message.startswith(_POINTLESS)]
+        notes = [
+            _placed(n.message, span_of(n.location, by_verifier))
+            for n in diagnostic.notes
+            if not n.message.startswith(_POINTLESS)
+        ]
         span = span_of(diagnostic.location, by_verifier)
+        if span is not None and NO_DIALECT in diagnostic.message:
+            span = _name_before(span)
         message, hint = explain(diagnostic.message, notes, _token_at(span))
         found.append(Found(message, span, hint, by_verifier))
     return found
+
+
+def _placed(note: str, span: SourceSpan | None) -> str:
+    """A note that says "here" with the line that it means."""
+    return f"{note}: line {span.line}" if note.endswith(" here") and span is not None else note
+
+
+def _name_before(span: SourceSpan) -> SourceSpan:
+    """The quoted name of an op, where MLIR points behind it."""
+    names = [match for match in _QUOTED.finditer(span.text) if match.end() <= span.column]
+    if not names:
+        return span
+    return SourceSpan(span.filename, span.line, names[-1].start() + 1, span.text, len(names[-1].group()))
 
 
 def _token_at(span: SourceSpan | None) -> str:

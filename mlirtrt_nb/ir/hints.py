@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
-__all__ = ["explain", "near_ops", "nearest"]
+__all__ = ["NO_DIALECT", "explain", "near_ops", "nearest"]
 
 _UNKNOWN_OP = re.compile(
     r"custom op '([\w.$]+)' is unknown|unregistered operation '([\w.$]+)' found in dialect"
@@ -15,7 +15,8 @@ _UNKNOWN_OP = re.compile(
 _UNKNOWN_DIALECT = re.compile(
     r"Dialect `(\w+)' not found for custom op|#\"(\w+)\"<.*unregistered dialect", re.DOTALL
 )
-_NO_DIALECT = "operation being parsed with an unregistered dialect"
+NO_DIALECT = "operation being parsed with an unregistered dialect"
+_UNREGISTERED = "from_mlir(text, unregistered=True) and opt --allow-unregistered-dialect take such ops"
 _AVAILABLE = re.compile(r"Available dialects: ([^;]*?)(?: \(\* corresponding|;|$)")
 _UNDEFINED = "use of undeclared SSA value name"
 _CHOICES = re.compile(r"enum values for attribute '\w+' \[([^\]]*)\]")
@@ -64,12 +65,26 @@ def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None
         return f"unknown dialect {name}", nearest(name, names)
     if message == _UNDEFINED and token.startswith("%"):
         return f"{message} {token}", note
-    if message.startswith(_NO_DIALECT):
-        return "an op of an unknown dialect", note
+    if NO_DIALECT in message:
+        name = token.strip('"')
+        near = nearest(name.partition(".")[0], _dialects())
+        return f"op {name} is of an unknown dialect", near or _UNREGISTERED
     match = _CHOICES.search(message)
     if match is not None:
         return message, nearest(token, match.group(1).split(", ")) or note
     return message, note
+
+
+def _dialects() -> list[str]:
+    """The package's own dialects and those that MLIR's bindings have ops of."""
+    from pkgutil import iter_modules
+
+    import torch_mlir.dialects
+
+    from .context import definitions
+
+    names = {module.name for module in iter_modules(torch_mlir.dialects.__path__) if module.name[0] != "_"}
+    return sorted(names | definitions().keys())
 
 
 @cache

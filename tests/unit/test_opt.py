@@ -119,3 +119,26 @@ def test_command_line(
     assert capsys.readouterr().out.count('"func.func"') == 2
     assert main(["opt", str(tmp_path / "none.mlir"), "--split-input-file"]) == 1
     assert "cannot read" in capsys.readouterr().err
+
+
+def test_words_of_other_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The options of MLIR's own tools work with one dash, and ops of unknown dialects pass through passes."""
+    file = tmp_path / "f.mlir"
+    file.write_text(
+        f'{HEAD}%0 = "my.op"(%x) {{t = !my.t}} : (tensor<2x4xf32>) -> tensor<2x4xf32>{TAIL}// -----\n{GOOD}'
+    )
+    assert main(["opt", str(file), "-split-input-file"]) == 1
+    assert "op my.op is of an unknown dialect" in capsys.readouterr().err
+    words = [
+        "-split-input-file",
+        "-allow-unregistered-dialect",
+        "-mlir-print-op-generic",
+        "--passes",
+        "canonicalize",
+    ]
+    assert main(["opt", str(file), *words]) == 0
+    printed = capsys.readouterr().out
+    assert '%0 = "my.op"(%x) {t = !my.t}' in printed and printed.count('"func.func"') == 2
+    assert (
+        main(["opt", str(file), "-split-input-file", "-allow-unregistered-dialect", "-verify-diagnostics"]) == 0
+    )

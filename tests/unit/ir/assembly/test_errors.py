@@ -7,6 +7,7 @@ from torch_mlir import ir
 
 from mlirtrt_nb.errors import MlirTrtError, ParseError, VerificationError
 from mlirtrt_nb.ir.assembly import parse_module
+from mlirtrt_nb.ir.context import new_context
 from mlirtrt_nb.ir.verifier import errors_of
 
 
@@ -37,6 +38,18 @@ def wrapped(op: str) -> str:
         ),
         ("%0 = arith.adf %x, %x : tensor<4xf32>", "unknown op arith.adf", "arith.addf", "arith.adf"),
         ("%0 = arih.addf %x, %x : tensor<4xf32>", "unknown dialect arih", "arith", "arih.addf"),
+        (
+            '"arih.addf"(%x) {a = "b"} : (tensor<4xf32>) -> ()',
+            "op arih.addf is of an unknown",
+            "arith",
+            '"arih.addf"',
+        ),
+        (
+            '"my.op"(%x) : (tensor<4xf32>) -> ()',
+            "op my.op is of an unknown dialect",
+            "unregistered=True",
+            '"my.op"',
+        ),
         (
             "%0 = tensorrt.softmax {axs = 0} %x : tensor<4xf32>",
             "tensorrt.softmax has no attribute axs",
@@ -235,3 +248,26 @@ def test_an_op_where_none_can_stand(context: ir.Context) -> None:
     error = failure(wrapped("tensorrt.for = tensorrt.softmax {axis = 0} %x : tensor<4xf32>"), context)
     assert error.what == "tensorrt.for does not belong here"
     assert error.span is not None and (error.span.line, error.span.column) == (2, 3)
+
+
+def test_a_brace_of_an_op_that_was_given_up() -> None:
+    """An op with a region and a wrong attribute is one error: the end of its region is none of its own."""
+    text = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = plan.cluster target(#plan.host_backend<benefit = 1>) attributes {a = 1 : i32} -> tensor<4xf32> {
+    yield %x : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}"""
+    with pytest.raises(ParseError, match=r"plan\.cluster has no attribute a") as caught:
+        parse_module(text, "<cell>", new_context())
+    assert caught.value.others == ()
+    with pytest.raises(ParseError, match="this '}' closes nothing"):
+        parse_module("func.func @f() { return }\n}", "<cell>", new_context())
+
+
+def test_a_note_says_where() -> None:
+    """Where MLIR's note says "here", the line of it is told."""
+    function = "func.func @f() { return }\n"
+    with pytest.raises(VerificationError, match="redefinition of symbol named 'f'") as caught:
+        parse_module(f"\n{function}{function}", "<cell>", new_context())
+    assert caught.value.hint == "see existing symbol definition here: line 2"
