@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .entry_point import with_main
 from .errors import Cancelled, OptionError
 from .precision import Precision, check_supported
 from .profiles import parse_profiles
@@ -73,11 +74,11 @@ def compile(
     targets = parse_targets(target)
     chosen = Precision.of(precision)
     check_supported(chosen, targets)
-    source = program if isinstance(program, Program) else load(program)
+    source = with_main(program if isinstance(program, Program) else load(program))
     context = PassContext(targets, parse_profiles(source.inputs, shapes))
     _tell(progress, "passes", 0, 1)
     if pipeline is None:
-        chosen = _with_ranges(chosen, source, shapes)
+        chosen = _with_ranges(chosen, source, shapes, progress)
     steps = _pipeline(pipeline, targets, chosen)
     limits = isolation_of(isolate)
     if limits is None:
@@ -103,13 +104,13 @@ def _compiled(
     return _plan(source, outlined, engines, context, steps, metadata)
 
 
-def _with_ranges(precision: Precision, source: Program, shapes: Any) -> Precision:
+def _with_ranges(precision: Precision, source: Program, shapes: Any, progress: Progress | None) -> Precision:
     """The precision with the ranges that it needs: those it has, if they are of this program, or new ones."""
     if not precision.needs_ranges:
         return precision
     from .calibration.collect import ranges_for
 
-    return replace(precision, calibration=ranges_for(precision, source, shapes))
+    return replace(precision, calibration=ranges_for(precision, source, shapes, progress))
 
 
 def _described(precision: Precision) -> dict[str, Any]:
@@ -134,6 +135,7 @@ def before_clustering(
     """
     from .passes.base import PassContext
 
+    program = with_main(program)
     targets = parse_targets(target)
     profiles = parse_profiles(program.inputs, shapes) if shapes else ()
     head, _ = _split_before_clustering(_pipeline(pipeline, targets, Precision("fp32")))

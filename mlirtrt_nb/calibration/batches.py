@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CalibrationError
+from ..errors import CalibrationError, Cancelled
 from ..ir import dtypes
 from ..program import TensorSpec
+from ..progress import Progress
 
-__all__ = ["Batch", "batches", "synthetic_batches"]
+__all__ = ["Batch", "batches", "count_of", "synthetic_batches", "told"]
 
 Batch = dict[str, np.ndarray]
 
@@ -43,6 +44,25 @@ def batches(inputs: Sequence[TensorSpec], data: Any, limit: int | None = None) -
         )
     if not count:
         raise CalibrationError("there are no calibration inputs", hint="give at least one batch")
+
+
+def count_of(data: Any, limit: int | None = None) -> int:
+    """How many batches `data` has, up to the limit; 0 if it does not say."""
+    if isinstance(data, Mapping) or _is_array(data):
+        return 1
+    try:
+        count = len(data)
+    except TypeError:  # also of a DataLoader over data of no known length
+        return 0
+    return count if limit is None else min(count, limit)
+
+
+def told(given: Iterator[Batch], progress: Progress | None, total: int) -> Iterator[Batch]:
+    """The batches, each said before it is given. Raises Cancelled where the answer is False."""
+    for number, batch in enumerate(given):
+        if progress is not None and progress("calibration", number, total) is False:
+            raise Cancelled("the calibration was cancelled")
+        yield batch
 
 
 def _items(data: Any) -> Iterable[Any]:

@@ -15,7 +15,8 @@ from ..errors import CalibrationError, MlirTrtError
 from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
-from .batches import Batch, batches, synthetic_batches
+from ..progress import Progress
+from .batches import Batch, batches, count_of, synthetic_batches, told
 from .compared import compared_values
 from .content import content_hash, hashing
 from .histogram import Histogram
@@ -32,6 +33,7 @@ def calibrate(
     method: str = "percentile",
     shapes: Any = None,
     limit: int | None = None,
+    progress: Progress | None = None,
 ) -> Calibration:
     """Find the ranges of activations for int8 and fp8 by running `program` in full precision on the CPU.
 
@@ -47,8 +49,10 @@ def calibrate(
             divergence, clipping 0.1 % at most), or "mse" (least squared error of 8-bit numbers).
         shapes: shapes of dynamic inputs, as for `mt.compile`; only synthetic inputs need them.
         limit: take no more batches than this.
+        progress: called as `progress("calibration", done, total)` for each batch; `total` is 0 where the number
+            of batches is not known. Returning False cancels.
 
-    Raises CalibrationError: inputs with wrong names, shapes, dtypes, NaN or infinity, or none at all.
+    Raises CalibrationError: inputs with wrong names, shapes, dtypes, NaN or infinity, or none at all; Cancelled.
     """
     if method not in METHODS:
         raise CalibrationError(f"unknown method {method!r}", hint=f"there are {', '.join(METHODS)}")
@@ -59,12 +63,15 @@ def calibrate(
     with ThreadPoolExecutor(1) as pool:
         model = pool.submit(hashing(source))  # while the passes run, in another process
         converted = before_clustering(source, "cpu", shapes)
-        ranges, count = _collect(converted, batches(source.inputs, data, limit), method)
+        given = told(batches(source.inputs, data, limit), progress, count_of(data, limit))
+        ranges, count = _collect(converted, given, method)
         words = f"{count} batch{'es' if count != 1 else ''} of the user's"
         return Calibration(ranges, method, model.result(), count, words, synthetic=False)
 
 
-def ranges_for(precision: Precision, program: Program, shapes: Any = None) -> Calibration:
+def ranges_for(
+    precision: Precision, program: Program, shapes: Any = None, progress: Progress | None = None
+) -> Calibration:
     """The ranges that a precision needs for a program: those that it has, or new ones from its inputs.
 
     Raises CalibrationError for ranges of another program.
@@ -73,7 +80,7 @@ def ranges_for(precision: Precision, program: Program, shapes: Any = None) -> Ca
     if isinstance(given, Calibration):
         given.check_model(content_hash(program))
         return given
-    return calibrate(program, given, precision.range_method, shapes)
+    return calibrate(program, given, precision.range_method, shapes, progress=progress)
 
 
 def synthetic_ranges(converted: Program, method: str) -> Calibration:

@@ -197,3 +197,20 @@ def test_unknown_method() -> None:
 def test_a_model_that_is_not_loaded_yet() -> None:
     """What `mt.load` takes is taken here as well, as everywhere else."""
     assert mt.calibrate(convolutions(), BATCHES) == mt.calibrate(mt.load(convolutions()), BATCHES)
+
+
+def test_progress_is_told_and_stops() -> None:
+    """Each batch, of how many where that is known; False stops; a compilation that calibrates tells it too."""
+    rng = np.random.default_rng(8)
+    data = [{"x": rng.standard_normal((1, 4, 8, 8)).astype(np.float32)} for _ in range(3)]
+    program = mt.load(convolutions())
+    for given, limit, total in ((data, None, 3), (iter(data), None, 0), (data, 2, 2)):
+        said: list[tuple[str, int, int]] = []
+        mt.calibrate(program, given, limit=limit, progress=lambda *step: said.append(step) or True)
+        assert said == [("calibration", number, total) for number in range(limit or 3)]
+    with pytest.raises(mt.Cancelled, match="calibration was cancelled"):
+        mt.calibrate(program, data, progress=lambda *step: step[1] < 1)
+    precision = mt.Precision("int8", calibration=data)
+    phases: list[str] = []
+    mt.compile(program, precision=precision, progress=lambda *step: phases.append(step[0]) or True)
+    assert phases.count("calibration") == 3
