@@ -109,7 +109,7 @@ def test_a_last_window_that_would_start_in_the_padding(op: str, include: int) ->
 
 
 @pytest.mark.parametrize("auto_pad", ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
-@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (3, 1)])
+@pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1)])
 @pytest.mark.parametrize("op", ["Conv", "ConvTranspose"])
 def test_auto_pad(op: str, auto_pad: str, stride: int, dilation: int) -> None:
     """Each way of padding, with strides and with dilations."""
@@ -142,8 +142,14 @@ def test_a_step_of_minus_one_on_an_empty_dimension() -> None:
     assert ours(proto, {"x": x})[0].shape == (2, 0)
 
 
-@pytest.mark.parametrize("coordinates", ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"])
-@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+
+
+@pytest.mark.parametrize(
+    "coordinates",
+    ["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"],
+)
+@pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_resize_by_sizes(coordinates: str, rounding: str) -> None:
     """Sizes with the inputs before them absent, in every coordinate and nearest mode."""
     attributes: dict[str, Any] = {
@@ -154,6 +160,47 @@ def test_resize_by_sizes(coordinates: str, rounding: str) -> None:
     x = randn(1, 1, 4, 6)
     node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **attributes)
     check(model([node], {"x": x}, ["y"], {"sizes": np.array([1, 1, 7, 9])}), {"x": x})
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_resize_of_opset_11_only(rounding: str) -> None:
+    """The coordinates that opset 13 dropped."""
+    attributes = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": rounding}
+    x = randn(1, 1, 4, 6)
+    node = helper.make_node("Resize", ["x", "roi", "scales", "sizes"], ["y"], **attributes)
+    constants = {
+        "roi": np.zeros(0, np.float32),
+        "scales": np.zeros(0, np.float32),
+        "sizes": np.array([1, 1, 7, 9]),
+    }
+    check(model([node], {"x": x}, ["y"], constants, opset=11), {"x": x})
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_resize_of_a_region(rounding: str) -> None:
+    """tf_crop_and_resize reads a part of the image, and a value of its own outside it."""
+    attributes: dict[str, Any] = {
+        "coordinate_transformation_mode": "tf_crop_and_resize",
+        "extrapolation_value": 7.0,
+        "nearest_mode": rounding,
+    }
+    x = randn(1, 1, 4, 6)
+    node = helper.make_node("Resize", ["x", "roi", "", "sizes"], ["y"], **attributes)
+    region = np.array([0, 0, 0.3, 0.2, 1, 1, 1.2, 0.8], np.float32)
+    check(model([node], {"x": x}, ["y"], {"roi": region, "sizes": np.array([1, 1, 7, 9])}), {"x": x})
+
+
+def test_a_chain_whose_intermediate_has_no_declared_type() -> None:
+    """No value between says its type or shape, and inference cannot tell the sizes."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "shape"], ["middle"]),
+        helper.make_node("Relu", ["middle"], ["positive"]),
+        helper.make_node("Exp", ["positive"], ["y"]),
+    ]
+    feeds = {"x": randn(2, 6), "shape": np.array([3, 4])}
+    proto = model(nodes, feeds, ["y"])
+    assert not proto.graph.value_info
+    check(proto, feeds)
 
 
 def test_clip_with_only_a_maximum() -> None:
