@@ -83,3 +83,12 @@ def test_the_access_out_of_bounds_that_is_shown() -> None:
     with pytest.raises(mt.InputError) as caught:
         mt.run(program, np.zeros(4, np.float32), 4)
     assert caught.value._render_traceback_() == [shown.rstrip("\n")]
+
+
+def test_each_folder_is_on_the_map() -> None:
+    """The page about the architecture says of every folder of the package what is in it."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = text.partition("| folder |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in table.splitlines()[2:])))
+    folders = {path.parent.name for path in Path(mt.__file__).parent.glob("*/__init__.py")}
+    assert named == folders

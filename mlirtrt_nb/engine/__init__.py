@@ -1,0 +1,1 @@
+"""Engines: one function built for one target, by TensorRT, ONNX Runtime, MLIR or the reference evaluator."""

@@ -1,0 +1,1 @@
+"""Readers: ONNX models, MLIR text and bytecode, and StableHLO become Programs."""

@@ -1,0 +1,1 @@
+"""What all dialects share: definitions of ops, making and reading them, text, constants, shapes, rules."""

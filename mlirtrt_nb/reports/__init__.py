@@ -1,0 +1,1 @@
+"""Tables and figures of what was built and what was measured."""

@@ -53,10 +53,7 @@ def error_curve_figure(curve: ErrorCurve) -> Any:
             fontsize=8,
             arrowprops={"arrowstyle": "->"},
         )
-    axes.set_xlabel("op, in program order")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_ylabel("signal to noise, dB")
-    axes.legend(loc="best", fontsize=8)
+    _along_the_program(axes, "signal to noise, dB")
     figure.suptitle(f"{curve.name} at {curve.precision}, {curve.inputs}")
     return figure
 
@@ -89,9 +86,14 @@ def ranges_figure(found: Ranges) -> Any:
     for level, name in ((65504.0, "largest f16"), (2.0**-14, "smallest normal f16")):
         axes.axhline(level, linestyle="--", linewidth=1, color="0.4")
         axes.annotate(name, (0, level), va="bottom", fontsize=8)
-    axes.set_xlabel("op, in program order")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_ylabel("largest magnitude")
-    axes.legend(loc="best", fontsize=8)
+    _along_the_program(axes, "largest magnitude")
     figure.suptitle(f"{found.name}: ranges of values, {found.inputs}")
     return figure
+
+
+def _along_the_program(axes: Any, shown: str) -> None:
+    """Label axes that have a place for each op."""
+    axes.set_xlabel("op, in program order")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_ylabel(shown)
+    axes.legend(loc="best", fontsize=8)
