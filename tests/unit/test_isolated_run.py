@@ -34,7 +34,7 @@ def program() -> mt.Program:
 @pytest.mark.parametrize(
     ("x", "n"),
     [
-        (np.ma.masked_array(np.ones(3, np.float32), [0, 1, 0]), 2.5),
+        (np.ma.masked_array(np.ones(3, np.float32), [False, True, False]), 2.5),
         ([1.0, np.ma.masked, 2.0], 2.5),
         (np.ones(3, np.float32), np.ma.masked),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -184,6 +186,28 @@ def test_effects_tell_which_passes_would_change_the_ir() -> None:
     assert changing == ["cse", "tensorrt-canonicalize"]
     assert found[0].op_delta == {"tensorrt.activation": -1}
     assert program.text() == before
+
+
+def test_passes_that_crash_or_hang_are_tried_too() -> None:
+    """They fail, and the others are tried all the same."""
+
+    @mt.module_pass("crashes-when-tried")
+    def _crashes(program: mt.Program) -> None:
+        os.abort()
+
+    @mt.module_pass("hangs-when-tried")
+    def _hangs(program: mt.Program) -> None:
+        while True:
+            pass
+
+    names = ["crashes-when-tried", "cse", "hangs-when-tried", "symbol-dce"]
+    found = effects(mt.from_mlir(TEXT), names=names, isolate=mt.Isolation(timeout=5))
+    assert {effect.name: (effect.changed, effect.error) for effect in found} == {
+        "cse": (True, ""),
+        "crashes-when-tried": (False, "pass crashes-when-tried crashed: abort (SIGABRT)"),
+        "hangs-when-tried": (False, "pass hangs-when-tried took longer than 5 s and was stopped"),
+        "symbol-dce": (False, ""),
+    }
 
 
 @mt.module_pass("needs-cse")
