@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OptionError
 from .base import Pass, PassContext, available, options_of
 from .mlir_pass import MlirPass
+from .pipeline_text import options_text, read_entry, split_entries
 from .users import user_pass, user_passes
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Entry:
         return self.pass_.name
 
     def __str__(self) -> str:
-        return f"{'' if self.enabled else '-'}{self.name}{_options_text(self.pass_)}"
+        return f"{'' if self.enabled else '-'}{self.name}{options_text(self.pass_)}"
 
 
 @dataclass(init=False)
@@ -94,7 +95,7 @@ class Pipeline:
     @staticmethod
     def parse(text: str) -> Pipeline:
         """Read what `str(pipeline)` writes. Raises OptionError naming the entry at fault."""
-        return Pipeline([_parse_entry(part) for part in _split(text) if part])
+        return Pipeline([_parse_entry(part) for part in split_entries(text) if part])
 
     def __str__(self) -> str:
         return ",".join(str(entry) for entry in self.entries)
@@ -257,54 +258,6 @@ def _coerce(pass_name: str, key: str, value: Any, current: Any) -> Any:
         ) from None
 
 
-def _options_text(pass_: Pass) -> str:
-    if isinstance(pass_, MlirPass):
-        given = pass_.options
-    elif not is_dataclass(pass_):
-        return ""  # the user's own passes have no options
-    else:
-        default = type(pass_)()
-        given = {
-            key: getattr(pass_, key)
-            for key in options_of(type(pass_))
-            if getattr(pass_, key) != getattr(default, key)
-        }
-    listed = " ".join(f"{key.replace('_', '-')}={_value_text(value)}" for key, value in given.items())
-    return f"{{{listed}}}" if listed else ""
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list | tuple):
-        return ";".join(map(str, value))
-    return str(getattr(value, "option_text", value))  # of what prints as more than a line
-
-
-def _split(text: str) -> list[str]:
-    """Split at commas outside braces."""
-    parts, depth, current = [], 0, ""
-    for char in text:
-        depth += (char == "{") - (char == "}")
-        if char == "," and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += char
-    if depth != 0:
-        raise OptionError(f"unbalanced braces in the pipeline {text!r}")
-    return [*parts, current.strip()]
-
-
 def _parse_entry(text: str) -> Entry:
-    enabled = not text.startswith("-")
-    name, brace, rest = text.lstrip("-").partition("{")
-    if brace and not rest.endswith("}"):
-        raise OptionError(f"pass {name}: the options do not end with '}}'")
-    options: dict[str, Any] = {}
-    for item in rest[:-1].split():
-        key, equals, value = item.partition("=")
-        if not equals:
-            raise OptionError(f"pass {name}: option {item!r} is not of the form name=value")
-        options[key.replace("-", "_")] = value
-    return Entry(make_pass(name.strip(), options), enabled)
+    enabled, name, options = read_entry(text)
+    return Entry(make_pass(name, options), enabled)

@@ -14,7 +14,8 @@ from ..display.style import framed
 from ..display.units import plural
 from ..ir.diff import diff_texts
 from ..passes.as_python import as_python
-from .explorer_state import ExplorerState, StepRow
+from .explorer_rows import StepRow
+from .explorer_state import ExplorerState
 
 __all__ = ["RULES", "details_html", "heading_html", "pane_html"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .explorer_state import MODES, ExplorerState
+from .explorer_rows import MODES
+from .explorer_state import ExplorerState
 
 __all__ = ["KEYS_HELP", "press"]
 

@@ -5,8 +5,8 @@ No widget is needed to use it: `Explorer` draws it, tests drive it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from ..errors import MlirTrtError, OptionError
 from ..passes.base import PassContext
@@ -15,54 +15,13 @@ from ..passes.pipeline import Entry, Pipeline
 from ..passes.run import PipelineRun, Step
 from ..passes.snapshot import Snapshot
 from ..program import Program
+from .explorer_functions import function_text, functions_of
+from .explorer_rows import Item, StepRow, View, rows_of
 
-if TYPE_CHECKING:
-    from ..ir.assembly.printer import Locations
-
-__all__ = ["MODES", "ExplorerState", "Item", "Mode", "StepRow"]
-
-Mode = Literal["inline", "side by side", "before", "after", "against"]
-MODES: tuple[Mode, ...] = ("inline", "side by side", "before", "after", "against")
-Status = Literal["changed", "same", "off", "failed", "not run"]
+__all__ = ["ExplorerState"]
 
 _MOST_UNDOS = 200
 _KEPT_RUNS = 4
-
-
-@dataclass(frozen=True)
-class Item:
-    """An entry with a number that stays with it when it moves, so that a selection can follow it."""
-
-    key: int
-    entry: Entry
-
-
-@dataclass(frozen=True)
-class StepRow:
-    """One line of the list. `step` is None where the pass did not run or failed."""
-
-    item: Item
-    status: Status
-    step: Step | None
-
-    @property
-    def name(self) -> str:
-        return self.item.entry.name
-
-
-@dataclass
-class View:
-    """What is looked at and how. `function` is a symbol path or "" for the whole module; `locations`: each op
-    with its source nodes in a comment, which then count as differences."""
-
-    mode: Mode = "inline"
-    function: str = ""
-    words: str = ""
-    hide_unchanged: bool = False
-    context: int = 3
-    fold_regions: bool = False
-    locations: bool = False
-    value: str = ""
 
 
 class ExplorerState:
@@ -272,30 +231,11 @@ class ExplorerState:
 
     def rows(self) -> list[StepRow]:
         """Every entry with what became of it, in order."""
-        steps = iter(self.run.steps)
-        failed = self.error is not None
-        rows = []
-        for item in self._items:
-            step = next(steps, None) if item.entry.enabled else None
-            status: Status = "not run"
-            if not item.entry.enabled:
-                status = "off"
-            elif step is not None:
-                status = "changed" if step.changed else "same"
-            elif failed:
-                status, failed = "failed", False
-            rows.append(StepRow(item, status, step))
-        return rows
+        return rows_of(self._items, self.run.steps, failed=self.error is not None)
 
     def shown(self) -> list[StepRow]:
         """The rows that the filter and the setting for unchanged steps leave; the selected one always."""
-        return [row for row in self.rows() if row.item.key == self.selected or self._is_shown(row)]
-
-    def _is_shown(self, row: StepRow) -> bool:
-        if self.view.hide_unchanged and row.status not in ("changed", "failed"):
-            return False
-        text = " ".join([row.name, *(row.step.op_delta if row.step else ())])
-        return all(_is_within(word, text) for word in self.view.words.lower().split())
+        return [row for row in self.rows() if row.item.key == self.selected or self.view.shows(row)]
 
     def select(self, key: int) -> None:
         """Look at an entry. Raises OptionError."""
@@ -357,46 +297,10 @@ class ExplorerState:
     def functions(self) -> list[str]:
         """Symbol paths of the functions around the selected entry."""
         before, after = self.around(self.selected)
-        return list(dict.fromkeys([*_functions(before), *_functions(after)]))
+        return list(dict.fromkeys([*functions_of(before), *functions_of(after)]))
 
     def text(self, snapshot: Snapshot) -> str:
         """The text of a snapshot, or of the function that is looked at; "" where it has no such function."""
         if not self.view.function:
             return snapshot.located_text if self.view.locations else snapshot.shown_text
-        return _function_text(snapshot, self.view.function, "sources" if self.view.locations else False)
-
-
-def _functions(snapshot: Snapshot) -> list[str]:
-    return [path for path, _ in _walk(snapshot.module.operation, ())]
-
-
-def _walk(module: Any, path: tuple[str, ...]) -> list[tuple[str, Any]]:
-    from torch_mlir import ir
-
-    found: list[tuple[str, Any]] = []
-    for op in module.regions[0].blocks[0].operations:
-        operation = op.operation
-        if "sym_name" not in operation.attributes:
-            continue
-        names = (*path, f"@{ir.StringAttr(operation.attributes['sym_name']).value}")
-        if operation.name == "builtin.module":
-            found += _walk(operation, names)
-        elif operation.name == "func.func":
-            found.append(("::".join(names), operation))
-    return found
-
-
-def _function_text(snapshot: Snapshot, function: str, locations: Locations) -> str:
-    from ..ir.assembly import print_module
-
-    for path, operation in _walk(snapshot.module.operation, ()):
-        if path == function:
-            named = snapshot.text_source is not None
-            return print_module(operation, locations=locations, limit=10**9, names=named)
-    return ""
-
-
-def _is_within(word: str, text: str) -> bool:
-    """Whether the characters of `word` come in `text` in that order, as in a fuzzy search."""
-    rest = iter(text.lower())
-    return all(character in rest for character in word)
+        return function_text(snapshot, self.view.function, "sources" if self.view.locations else False)

@@ -15,7 +15,8 @@ from ..errors import MlirTrtError
 from .explorer_html import RULES, details_html, heading_html, pane_html
 from .explorer_keyboard import keyboard_html
 from .explorer_keys import KEYS_HELP, press
-from .explorer_state import MODES, ExplorerState, StepRow
+from .explorer_rows import MODES, StepRow
+from .explorer_state import ExplorerState
 from .option_form import option_form
 
 __all__ = ["ExplorerView"]
