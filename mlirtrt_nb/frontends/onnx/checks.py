@@ -6,6 +6,7 @@ Models whose nodes are merely out of order are put in order; ONNX Runtime takes 
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import Final
 
 import onnx
@@ -78,7 +79,7 @@ def _refuse_negative(tensor: TensorProto, what: str) -> None:
 
 def _check_text(node: NodeProto) -> None:
     """Raise InvalidModelError for a name that is no UTF-8: protobuf then gives its bytes."""
-    for text in (node.op_type, node.name, node.domain, *node.input, *node.output):
+    for text in chain((node.op_type, node.name, node.domain), node.input, node.output):
         if not isinstance(text, str):
             raise InvalidModelError(f"a node holds a name that is not text: {bytes(text)[:40]!r}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -61,7 +62,6 @@ class Importer:
         self._attributes = AttributeMaker(self._types, reader)
         self._imports = _imports(model)
         self._names: dict[str, int] = {}  # label -> the last number given to one like it
-        self._nodes = {node.name for node in all_nodes(model.graph) if node.name}
         self._absent: ir.Value | None = None
         self._body: ir.Block | None = None
         self._segments: dict[tuple[int, int], ir.Attribute] = {}
@@ -99,6 +99,11 @@ class Importer:
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([_value_attributes(e) for e in graph.input])
         function.attributes["res_attrs"] = ir.ArrayAttr.get([_value_attributes(e) for e in graph.output])
         return module
+
+    @cached_property
+    def _nodes(self) -> frozenset[str]:
+        """The names of nodes, in subgraphs too."""
+        return frozenset(node.name for node in all_nodes(self._model.graph) if node.name)
 
     # Scopes ----------------------------------------------------------------------------------------
 

@@ -51,14 +51,14 @@ class TensorReader:
             source, span, described = self._place(tensor)
             return _view(tensor, source, span, described)
         if tensor.HasField("raw_data"):
-            _check_size(tensor, len(tensor.raw_data), "in the model")
+            data = tensor.raw_data
+            return _view(tensor, memoryview(data), Span(0, len(data)), "in the model")
         try:
-            array = numpy_helper.to_array(tensor)
+            return numpy_helper.to_array(tensor)
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidModelError(
                 f"tensor {tensor.name!r}: its values do not fill {_described(tensor)}"
             ) from error
-        return array
 
     def dense(self, sparse: SparseTensorProto) -> np.ndarray:
         """A sparse tensor written out in full."""
