@@ -52,7 +52,8 @@ def calibrate(
         progress: called as `progress("calibration", done, total)` for each batch; `total` is 0 where the number
             of batches is not known. Returning False cancels.
 
-    Raises CalibrationError: inputs with wrong names, shapes, dtypes, NaN or infinity, or none at all; Cancelled.
+    Raises CalibrationError: inputs with wrong names, shapes, dtypes, NaN or infinity, or none at all.
+    Cancelled.
     """
     if method not in METHODS:
         raise CalibrationError(f"unknown method {method!r}", hint=f"there are {', '.join(METHODS)}")

@@ -204,8 +204,9 @@ def test_progress_is_told_and_stops() -> None:
     rng = np.random.default_rng(8)
     data = [{"x": rng.standard_normal((1, 4, 8, 8)).astype(np.float32)} for _ in range(3)]
     program = mt.load(convolutions())
+    said: list[tuple[str, int, int]] = []
     for given, limit, total in ((data, None, 3), (iter(data), None, 0), (data, 2, 2)):
-        said: list[tuple[str, int, int]] = []
+        said.clear()
         mt.calibrate(program, given, limit=limit, progress=lambda *step: said.append(step) or True)
         assert said == [("calibration", number, total) for number in range(limit or 3)]
     with pytest.raises(mt.Cancelled, match="calibration was cancelled"):
