@@ -53,7 +53,7 @@ class Template:
 
     def fill(self, varying: list[str]) -> str:
         """The text with `varying` in its places."""
-        return self._form % tuple([varying[n] for n in self._places])
+        return self._form % tuple(map(varying.__getitem__, self._places))
 
 
 class Templates:
@@ -91,7 +91,7 @@ class Templates:
         if lists and self._is_special(text):
             return None
         if lists or "." in kinds:
-            varying = [_contents(part) for part in varying]
+            varying = [part if part[0] in "%d" else _contents(part) for part in varying]
         return template, varying
 
     def _is_special(self, text: str) -> bool:
@@ -100,12 +100,12 @@ class Templates:
 
 
 def _contents(part: str) -> str:
-    """What varies of a part: the integers of a list, the value of a note; other parts as they are."""
+    """What varies of a part that is more than that: the integers of a list, the value of a note."""
     if part[0] == "[":
         return part[1:-1]
     if part[0] == ".":
         return part.partition(" = ")[2]
-    return part[part.index(":") + 2 : -1] if part[0] == "a" else part
+    return part[part.index(":") + 2 : -1]
 
 
 def _with_stand_ins(parts: list[str]) -> str:
