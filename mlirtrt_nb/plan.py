@@ -213,7 +213,8 @@ class Plan:
 
     @property
     def engines(self) -> pd.DataFrame:
-        """One row per engine: engine, target, layers, weights_bytes, activation_bytes, build_seconds, ..."""
+        """One row per engine: engine, target, layers, weights_bytes, activation_bytes, build_seconds, ...,
+        cached (whether this compilation took it from the engine cache)."""
         return self.report.engines
 
     @property

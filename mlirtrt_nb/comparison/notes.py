@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..display.units import plural
 from ..ir import dtypes
 from ..numerics.error_curve import BAD_SNR_DB, ErrorCurve
+from ..numerics.op_range import F16_LARGEST
 from ..numerics.output_errors import OutputErrors
 from ..reports.latency import LatencyReport
 from .engines import EngineNumbers
@@ -18,7 +19,6 @@ __all__ = ["Facts", "is_bad", "notes_of"]
 _SLOWER = 1.05  # less is noise
 _LARGER = 1.1  # over the ideal size of the weights
 _MOST_REASONS = 3
-_F16_LARGEST = 65504.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _wrong(facts: Facts) -> Iterator[str]:
     if curve.overflow is not None:
         bad = curve.overflow
         held = bad.gives or bad.element
-        if held == "f16" and bad.largest < _F16_LARGEST:  # its own values would fit
+        if held == "f16" and bad.largest < F16_LARGEST:  # its own values would fit
             yield f"overflow: {bad.op} '{bad.source}' reads values that {held} does not hold"
         else:
             yield f"overflow: {bad.op} '{bad.source}' reaches {bad.largest:.3g}, which {held} does not hold"
