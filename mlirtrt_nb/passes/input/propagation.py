@@ -16,6 +16,7 @@ from ...dialects.onnx.export import opset_import
 from ...dialects.onnx.inference import TypeInference, is_settled, merge
 from ...dialects.onnx.numpy_ops import compute, knows
 from ...dialects.onnx.ops import constant, constant_value, is_absent
+from ...dialects.onnx.shape_rules import misfit
 from ...ir import dtypes
 from ...ir.builder import Op
 from ...ir.locations import sources_of
@@ -106,7 +107,15 @@ class Sweep:
         self._want_shapes(operation)
         self._refine(operation, lambda: self._inference.results(operation))
         self._refine(operation, lambda: [self._shaped_by_parts(operation)])
+        self._check(operation)
         self._fold(operation)
+
+    def _check(self, operation: ir.Operation) -> None:
+        """Note what inference does not look at: it takes the op's result, not its operands, for granted."""
+        if self._inference.failure is None:
+            wrong = misfit(operation, self._known)
+            if wrong is not None:
+                self._inference.failure = (operation, wrong)
 
     def _known(self, value: ir.Value) -> np.ndarray | None:
         return constant_value(value, self._weights)

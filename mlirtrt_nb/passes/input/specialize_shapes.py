@@ -44,7 +44,7 @@ class SpecializeShapes(Pass):
                 sweep = Sweep(program, function, max_bytes=_MAX_BYTES, shapes_only=True)
                 sweep.run()
                 if sweep.failure is not None and context.profiles:
-                    raise _contradiction(*sweep.failure)
+                    raise _contradiction(*sweep.failure, given=_has_open_inputs(program))
                 # A branch for other shapes than these, which is never taken: engines that check types would
                 # refuse the whole function for it, so its shapes stay open.
                 keep = untouched if sweep.impossible_region else function
@@ -53,16 +53,27 @@ class SpecializeShapes(Pass):
             erase_dead(keep)
 
 
-def _contradiction(operation: ir.Operation, message: str) -> ShapeError:
+def _has_open_inputs(program: Program) -> bool:
+    """Whether there are dimensions that the profiles choose; else all shapes are the model's own."""
+    return any(
+        spec.shape is None or not all(isinstance(size, int) for size in spec.shape) for spec in program.inputs
+    )
+
+
+def _contradiction(operation: ir.Operation, message: str, *, given: bool) -> ShapeError:
+    """The error about an op that cannot run; `given` where input shapes were given, which then are at fault."""
     from ...dialects.onnx.schemas import identity
     from ...ir.locations import sources_of
 
     name = next(iter(sources_of(operation.location)), "")
     shapes = ", ".join(str(value.type) for value in operation.operands if str(value.type) != "none")
+    reason = message.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
+    what = "the input shapes do not suit the model" if given else "the model's own shapes contradict each other"
+    hint = "check shapes= against what the model was made for"
     return ShapeError(
-        f"the input shapes do not suit the model: {message.removeprefix('[ShapeInferenceError] ')}",
+        f"{what}: {reason}",
         where=f"node {name!r} ({identity(operation.name)[1]}) of {shapes}",
-        hint="check shapes= against what the model was made for",
+        hint=hint if given else "correct the node or what it is given, or export the model again",
     )
 
 
