@@ -15,24 +15,35 @@ if TYPE_CHECKING:
 __all__ = ["with_main"]
 
 _SHOWN = 6
+# Dialects whose ops are made into engines.
+_ENGINES = frozenset({"tensorrt", "onnx"})
 
 
 def with_main(program: Program) -> Program:
-    """The program if it has a function `@main`, else a copy whose entry function is called so.
+    """The program with an entry function `@main` that calls no function with ops that engines are built from.
 
-    The entry is the one public function with a body that no other calls. Raises SourceError where none is, or
-    several are.
+    The entry is `@main`, or else the one public function with a body that no other calls. What it calls is
+    inlined where it has such ops. The program itself is left as it is; a program that needs no change is given
+    back. Raises SourceError where there is no entry, or several are.
     """
     from torch_mlir import ir
 
+    from .ir.inlining import inline_calls
+
     with program.context:
-        names = [_name(function) for function in _functions(program.module.operation)]
-        if "main" in names:
+        functions = {_name(function): function for function in _functions(program.module.operation)}
+        if functions.keys() == {"main"}:  # as all that comes from a model
+            return program
+        needed = functions.keys() & {name for function in functions.values() for name in _callees(function)}
+        if "main" in functions and not any(_has_engine_ops(functions[name]) for name in needed):
             return program
         copy = program.clone()
-        entry = _only_entry(copy.module.operation)
-        ir.SymbolTable.replace_all_symbol_uses(_name(entry), "main", copy.module.operation)
-        ir.SymbolTable.set_symbol_name(entry, "main")
+        module = copy.module.operation
+        if "main" not in functions:
+            entry = _only_entry(module)
+            ir.SymbolTable.replace_all_symbol_uses(_name(entry), "main", module)
+            ir.SymbolTable.set_symbol_name(entry, "main")
+        inline_calls(module, "main", _has_engine_ops)
         return copy
 
 
@@ -62,20 +73,21 @@ def _functions(module: ir.Operation) -> Iterator[ir.Operation]:
             yield op.operation
 
 
+def _has_engine_ops(function: ir.Operation) -> bool:
+    from .ir.walking import ops_where
+
+    return bool(ops_where(function, lambda op: op.name.partition(".")[0] in _ENGINES))
+
+
 def _callees(function: ir.Operation) -> list[str]:
     """The functions that `function` calls, itself left out."""
     from torch_mlir import ir
 
-    found: list[str] = []
+    from .ir.walking import ops_where
 
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        callee = operation.attributes.get("callee", None)
-        if isinstance(callee, ir.FlatSymbolRefAttr) and callee.value != _name(function):
-            found.append(callee.value)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
+    calls = ops_where(function, lambda op: op.name == "func.call")
+    names = [str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value) for call in calls]
+    return [name for name in names if name != _name(function)]
 
 
 def _name(function: ir.Operation) -> str:

@@ -16,8 +16,8 @@ from torch_mlir.dialects import arith, func, scf, vector
 
 from ...errors import InputError, SourceSpan
 from ...ir.locations import sources_of
+from ...ir.walking import ops_where
 from .runtime_ir import DEPTH, FIRST_CHECK, FREED, NO_MEMORY, PREFIX
-from .walking import ops_where
 
 __all__ = [
     "Failure",

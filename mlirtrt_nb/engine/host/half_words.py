@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from .walking import ops_where
+from ...ir.walking import ops_where
 
 __all__ = ["pass_as_words"]
 

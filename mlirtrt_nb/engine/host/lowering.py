@@ -16,6 +16,7 @@ from ...errors import EngineBuildError, SourceSpan
 from ...ir.bytecode import write_module
 from ...ir.diagnostics import found_in, place_of, span_at
 from ...ir.locations import sources_of
+from ...ir.walking import ops_where
 from . import stages
 from .checks import Failure, assert_divisors, assert_sizes, assertions_to_exits, bound_recursion
 from .fragments import append_text
@@ -27,7 +28,6 @@ from .stablehlo_rest import convert_rest
 from .stablehlo_scatter import scatters_to_loops
 from .stablehlo_sort import sorts_to_loops
 from .types import HostType, host_type
-from .walking import ops_where
 from .weights import binders_of, take_weights
 
 __all__ = ["Lowered", "lower"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from torch_mlir import ir
 from torch_mlir.dialects import arith, math
 
-from .walking import ops_where
+from ...ir.walking import ops_where
 
 __all__ = ["narrow_by_way_of_f32"]
 

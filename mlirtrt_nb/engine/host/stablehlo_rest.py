@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
-from .walking import ops_where
+from ...ir.walking import ops_where
 
 __all__ = ["convert_rest"]
 

@@ -12,9 +12,9 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs._stablehlo import ScatterDimensionNumbers
 from torch_mlir.dialects import func
 
+from ...ir.walking import ops_where
 from .fragments import append_text, region_to_function
 from .runtime_ir import PREFIX
-from .walking import ops_where
 
 __all__ = ["scatters_to_loops"]
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir.dialects import func
 
+from ...ir.walking import ops_where
 from .fragments import append_text, region_to_function
 from .runtime_ir import PREFIX
-from .walking import ops_where
 
 __all__ = ["sorts_to_loops"]
 
