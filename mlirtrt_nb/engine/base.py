@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex
 
 import numpy as np
+
+from ..progress import Progress
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -105,7 +107,7 @@ class BuildRequest:
     weights: Mapping[str, np.ndarray]
     target: str
     profiles: tuple[tuple[Shapes | None, ...], ...] = ()
-    progress: Callable[[str, int, int], bool] | None = None
+    progress: Progress | None = None
     text: str | None = None
 
 
