@@ -19,6 +19,7 @@ __all__ = ["ModulePass", "RewritePass", "failure_in", "module_pass", "replacemen
 
 # What a rewrite returns: nothing (leave the op), or the values that take its results' place.
 Rewriter = Callable[[Any], Any]
+_MESSAGE_CHARACTERS = 2000
 _MAY_RETURN = "return None to leave the op, or what replaces its results: a value, an op, or several values"
 
 
@@ -55,8 +56,9 @@ def failure_in(name: str, error: BaseException) -> PassError:
     """What the user's own code raised in the pass `name`, as an error at their own line."""
     if isinstance(error, SystemExit):
         return PassError(f"pass {name} called exit", span=_line_of(error))
-    text = str(error).splitlines()
-    return PassError(f"{type(error).__name__} in pass {name}: {text[0] if text else ''}", span=_line_of(error))
+    said = next(iter(str(error).splitlines()), "")[:_MESSAGE_CHARACTERS]
+    what = f"{type(error).__name__} in pass {name}"
+    return PassError(f"{what}: {said}" if said else what, span=_line_of(error))
 
 
 def _line_of(error: BaseException) -> SourceSpan | None:

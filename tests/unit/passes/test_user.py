@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import mlirtrt_nb as mt
@@ -192,3 +193,20 @@ def test_what_is_no_function() -> None:
         mt.module_pass("x")(3)
     with pytest.raises(OptionError, match="the op's name is a function"):
         mt.rewrite(lambda op: None)
+
+
+def test_a_message_is_of_bounded_length():
+    """What the user's code says is cut where it is endless; nothing follows the name where it says nothing."""
+
+    @mt.module_pass("says-much")
+    def says_much(program):
+        raise ValueError("z" * 1_000_000 if program.weights else "")
+
+    program = mt.from_mlir(TEXT)
+    with pytest.raises(PassError) as caught:
+        mt.Pipeline([says_much]).run(program, isolate=False)
+    assert caught.value.what == "ValueError in pass says-much"
+    program.weights["w"] = np.zeros(1, np.float32)
+    with pytest.raises(PassError) as caught:
+        mt.Pipeline([says_much]).run(program, isolate=False)
+    assert len(str(caught.value)) < 3000
