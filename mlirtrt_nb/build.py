@@ -39,7 +39,8 @@ class Refusal(Exception):
     ) -> None:
         super().__init__(str(error))
         self.error = error
-        self.reason = f"TensorRT refused it: {error.what}" if locations is None else error.what
+        said = error.what.removeprefix("TensorRT refuses: ")
+        self.reason = f"TensorRT refused it: {said}" if locations is None else error.what
         block = function.regions[0].blocks[0]
         self.function_locations = frozenset(str(op.location) for op in block.operations)
         named = self.function_locations if error.location is None else frozenset({error.location})

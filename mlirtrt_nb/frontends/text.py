@@ -41,6 +41,7 @@ def from_mlir(
     Raises ParseError for text that is not valid, VerificationError for ops that break their rules; both with
     the place in the text, and with all further errors in `others`.
     """
+    _refuse_path(text)
     context = new_context()
     if "chlo." in text:
         load_chlo(context)
@@ -50,6 +51,14 @@ def from_mlir(
     with context:
         weights = weights_of(module.operation, text, filename)
     return Program(module, weights, name=name or "program", source=filename, text_source=text)
+
+
+def _refuse_path(text: str) -> None:
+    """Raise ParseError for the name of a file where its text was expected."""
+    if "\n" not in text and text.strip().endswith((".mlir", ".mlirbc", ".onnx")):
+        raise ParseError(
+            f"{text.strip()} is the name of a file, not MLIR", hint=f"mt.load({text.strip()!r}) opens files"
+        )
 
 
 def weights_of(module: ir.Operation, text: str, filename: str) -> dict[str, np.ndarray]:

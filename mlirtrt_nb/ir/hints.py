@@ -18,6 +18,11 @@ _UNKNOWN_DIALECT = re.compile(
 NO_DIALECT = "operation being parsed with an unregistered dialect"
 _UNREGISTERED = "from_mlir(text, unregistered=True) and opt --allow-unregistered-dialect take such ops"
 _AVAILABLE = re.compile(r"Available dialects: ([^;]*?)(?: \(\* corresponding|;|$)")
+_NO_END = re.compile(r"^block with no terminator, has .*?\"([\w.]+)\"", re.DOTALL)
+_REDEFINED = "redefinition of SSA value"
+_RENAME = "a value is defined once: give one another name"
+_NO_TYPE = ("expected non-function type", "invalid tensor element type")
+_TYPES = ("f16", "bf16", "f32", "f64", "i1", "i4", "i8", "i16", "i32", "i64", "ui8", "index", "f8E4M3FN")
 _UNDEFINED = "use of undeclared SSA value name"
 _CHOICES = re.compile(r"enum values for attribute '\w+' \[([^\]]*)\]")
 
@@ -63,6 +68,14 @@ def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None
         available = _AVAILABLE.search(note or "")
         names = re.findall(r"\w+", available.group(1)) if available else []
         return f"unknown dialect {name}", nearest(name, names)
+    match = _NO_END.search(message)
+    if match is not None:
+        return "the block does not end: its last op is " + match.group(1), "end a function with return"
+    if message.startswith(_REDEFINED):
+        place = note.rpartition(": ")[2] if note and ": " in note else ""
+        return message, f"{_RENAME} (it is there in {place} already)" if place else _RENAME
+    if message in _NO_TYPE and token:
+        return f"a type is expected here, not {token}", _near_types(token)
     if message == _UNDEFINED and token.startswith("%"):
         return f"{message} {token}", note
     if NO_DIALECT in message:
@@ -73,6 +86,12 @@ def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None
     if match is not None:
         return message, nearest(token, match.group(1).split(", ")) or note
     return message, note
+
+
+def _near_types(token: str) -> str | None:
+    """The element types closest to `token`, which may stand behind dimensions ("4xf23")."""
+    found = get_close_matches(token.rpartition("x")[2], _TYPES, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(found)}?" if found else None
 
 
 def _dialects() -> list[str]:

@@ -134,6 +134,11 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ),
     (r"quantization in blocks", "type", "quantize per tensor or per axis, or weights only in blocks of int4"),
     (
+        r"its layer would not be valid",
+        "type",
+        "give the op's operands one element type, and shapes that go together",
+    ),
+    (
         r"is declared .* and the layer's is",
         "type",
         "let shape inference work the result out: drop the declared type",
@@ -144,6 +149,11 @@ _RULES: tuple[tuple[str, str, str], ...] = (
         "give the model's inputs shapes of fixed rank; sequences and optionals have no layer",
     ),
     # Shapes that follow from data.
+    (
+        r"the values of input '.*' decide a shape",
+        "dynamic",
+        "make it (a Loop's trip count, a target shape) a constant of the model, if it is always the same",
+    ),
     (
         r"no known range|depends on the data|too much to be run|no range|no shape profile|computed from data",
         "dynamic",

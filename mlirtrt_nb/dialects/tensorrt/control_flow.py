@@ -57,15 +57,34 @@ def _result_types(op: Op) -> list[ir.Type]:
 def _infer_if(op: Op) -> list[ir.Type] | None:
     if op.operation is None:
         return None  # The branches that give the types are yet to be filled.
-    _, types = _block(op, 0, "tensorrt.yield")
-    return types
+    _, first = _block(op, 0, "tensorrt.yield")
+    _, second = _block(op, 1, "tensorrt.yield")
+    _check_branches(op, first, second)
+    return [_joined(a, b) for a, b in zip(first, second, strict=True)]
+
+
+def _check_branches(op: Op, first: list[ir.Type], second: list[ir.Type]) -> None:
+    """Branches give as many values, of the same element types and ranks; their dimensions may differ."""
+    ranks = [[_joined(kind, kind, opened=True) for kind in types] for types in (first, second)]
+    if ranks[0] != ranks[1]:
+        listed = [", ".join(map(str, types)) or "nothing" for types in (second, first)]
+        reject(op, f"what falseRegion yields is of types {listed[0]}; they must be {listed[1]}")
+
+
+def _joined(a: ir.Type, b: ir.Type, *, opened: bool = False) -> ir.Type:
+    """The type of a value that is of either type, of one rank; all dimensions open if `opened`."""
+    if not (isinstance(a, ir.RankedTensorType) and isinstance(b, ir.RankedTensorType)):
+        return a
+    pairs = zip(a.shape, b.shape, strict=True)
+    dims = [shapes.DYNAMIC if opened or x != y else x for x, y in pairs]
+    return ir.RankedTensorType.get_unchecked(dims, a.element_type)
 
 
 def _verify_if(op: Op) -> None:
     check_rank(op, "condition", 0)
     _, first = _block(op, 0, "tensorrt.yield")
     _, second = _block(op, 1, "tensorrt.yield")
-    _expect(op, "what falseRegion yields", second, first)
+    _check_branches(op, first, second)
 
 
 def _verify_while(op: Op) -> None:

@@ -12,6 +12,7 @@ __all__ = ["ASSERTION", "failure_of", "plain_reason"]
 ASSERTION = "assertion: "
 
 _LONGEST = 300
+_REWRITTEN = "_nchwc"  # ends the names of convolutions in another layout
 
 _ASSERTION = re.compile(re.escape(ASSERTION) + r"(.*?)(?: #\d+)?' Status Message", re.DOTALL)
 _CODES = re.compile(r"\[ONNXRuntimeError\] : \d+ : \w+ : ")
@@ -48,9 +49,15 @@ def failure_of(error: Exception, where: str) -> MlirTrtError:
     if node:
         return InputError(
             f"{node['op']} cannot compute with these inputs: {plain_reason(node['what'])}",
-            where=f"node {node['name']!r}, {where}" if node["name"] else where,
+            where=f"{_place(node['name'])}, {where}" if node["name"] else where,
         )
     return MlirTrtError(f"an engine failed while running: {plain_reason(text)}", where=where)
+
+
+def _place(name: str) -> str:
+    """A node in words; by the tensor that it gives where ONNX Runtime named it after that."""
+    given = name.removesuffix(_REWRITTEN)
+    return f"node {name!r}" if given == name else f"the node that gives {given!r}"
 
 
 def plain_reason(text: str) -> str:

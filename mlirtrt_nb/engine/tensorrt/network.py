@@ -147,7 +147,9 @@ def refused(what: str, operation: ir.Operation, engine: str | None = None) -> En
 def refusal_text(message: str) -> str:
     """The builder's message in one line, without the places in its own source."""
     text = _PLACES.sub("", " ".join(message.split()))
-    return f"TensorRT refuses: {text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + '...'}"
+    missing = max(0, text.count("(") - text.count(")"))  # brackets that were closed behind the place
+    shown = text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + "..."
+    return f"TensorRT refuses: {shown}{')' * missing}"
 
 
 def _names(function: ir.Operation, key: str, prefix: str, count: int, taken: set[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ...errors import PassError
 from ...program import Program
 from ..base import Pass, PassContext, register
 
@@ -48,12 +49,24 @@ def _outline_function(program: Program, function: ir.OpView) -> None:
         name = f"{function.name.value}_{kind}{counts[kind]}"
         counts[kind] += 1
         home = engines_module(program.module, ENGINES_MODULE) if engine else program.module.body
+        if _is_taken(home, name):
+            raise PassError(
+                f"the program is cut into engines already: @{name} is one of its parts",
+                hint="compile the program it was made from, or that of a step before plan-outline-clusters",
+            )
         made = _outline(cluster, home, name, function)
         if not engine:
             made.attributes["sym_visibility"] = ir.StringAttr.get("private")
             made.attributes["plan.backend"] = ir.StringAttr.get("host" if backend == "kernel" else "onnx")
             if backend != "kernel" and "onnx.opset_import" in function.attributes:
                 made.attributes["onnx.opset_import"] = function.attributes["onnx.opset_import"]
+
+
+def _is_taken(home: ir.Block, name: str) -> bool:
+    from torch_mlir import ir
+
+    symbols = (op.operation.attributes.get("sym_name", None) for op in home.operations)
+    return any(isinstance(symbol, ir.StringAttr) and symbol.value == name for symbol in symbols)
 
 
 def _clusters(block: ir.Block) -> list[ir.Operation]:
