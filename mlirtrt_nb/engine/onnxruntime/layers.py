@@ -22,6 +22,8 @@ from ..base import LayerRow
 
 __all__ = ["emitted_layers", "fused_layers", "tensor_bytes"]
 
+# What is done to weights once, when ONNX Runtime opens the model with them.
+_FOLDED = frozenset({"Cast", "Mul"})
 _FUSIONS = SessionSettings(threads=1, optimization="extended", prepack=False)
 
 
@@ -65,6 +67,9 @@ def _rows(exported: ExportedModel, fused: ModelProto) -> Iterator[LayerRow]:
     weights = {tensor.name: tensor_bytes(tensor) for tensor in exported.model.graph.initializer}
     for node in fused.graph.node:
         outputs = [name for name in node.output if name]
+        if node.op_type in _FOLDED and all(name in weights for name in node.input):
+            weights[outputs[0]] = sum(weights[name] for name in node.input)
+            continue
         known = [_described(exported.types.get(name)) for name in outputs]
         sizes = [size for _, _, size in known if size is not None]
         yield LayerRow(

@@ -18,7 +18,7 @@ from ....ir.constants import value_of
 from ..scope import Constant, Scope, element_type
 from .dims import rank_of
 
-__all__ = ["Form", "form_of", "integer_bias", "is_rounded_relu", "source_kind"]
+__all__ = ["Form", "form_of", "gives_integers", "integer_bias", "is_rounded_relu", "source_kind"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,13 @@ def is_rounded_relu(operation: ir.Operation) -> bool:
     return bool(readers) and all(_rounds(reader) for reader in readers)
 
 
+def gives_integers(convolution: ir.Operation) -> bool:
+    """Whether all that a convolution gives is rounded to i8, at once or behind a ReLU: else ONNX Runtime, which
+    multiplies integers only if integers come out, computes it in f32."""
+    readers = _readers(convolution.results[0])
+    return bool(readers) and all(_rounds(reader) or is_rounded_relu(reader) for reader in readers)
+
+
 def _rounds(operation: ir.Operation) -> bool:
     if operation.name != "tensorrt.quantize" or element_type(operation.results[0]) != "i8":
         return False
@@ -117,6 +124,8 @@ def integer_bias(op: Op, scope: Scope, names: tuple[str, str]) -> str | None:
 
     `names` are those of the kernel and the bias. What is lost is less than one unit of the sum.
     """
+    if not gives_integers(op.operation):
+        return None
     step = _step(op.operand("input"), scope)
     steps = _step(op.operand(names[0]), scope)
     bias = op.raw(f"{names[1]}Static")

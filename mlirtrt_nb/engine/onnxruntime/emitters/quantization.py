@@ -11,7 +11,7 @@ from ....ir import dtypes
 from ....ir.builder import Op
 from ..scope import Scope, element_type
 from .dims import dims_of, rank_of, refuse
-from .integer_kernels import form_of, source_kind
+from .integer_kernels import form_of, gives_integers, source_kind
 from .registry import emits
 
 __all__ = ["dequantized_matrix"]
@@ -59,6 +59,9 @@ def dequantize(op: Op, scope: Scope) -> None:
     if _is_shared_matrix(op, scope):
         return  # whoever reads it asks for a matrix
     small = scope.tensor(value)
+    if _is_real_kernel(op, scope):
+        scope.set(result, _multiplied(op, scope, small))
+        return
     zero = _zero(op, scope, scope.dtype(small))
     inputs = [small, scope.cast(_scale(op, scope), "f32"), zero]
     scope.set(result, scope.block("DequantizeLinear", inputs, ["f32"], **_granularity(op))[0])
@@ -115,6 +118,29 @@ def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:
     inputs = [scope.initializer(matrix), scope.cast(scope.initializer(steps), "f32"), zero]
     name = scope.block("DequantizeLinear", inputs, ["f32"], **attributes)[0]
     return scope.cast(name, element_type(value))
+
+
+def _is_real_kernel(op: Op, scope: Scope) -> bool:
+    """Whether an op gives the i8 kernel of convolutions that are computed in f32 all the same."""
+    constant, scale = (scope.constant(op.operand(name)) for name in ("input", "scale"))
+    if constant is None or constant.array.dtype != np.int8 or scale is None or scale.array.dtype != np.float32:
+        return False
+    uses = [(use.owner.operation, use.operand_number) for use in op.operation.results[0].uses]
+    return scale.array.ndim <= 1 and all(
+        reader.name == "tensorrt.convolution" and number == 1 and not gives_integers(reader)
+        for reader, number in uses
+    )
+
+
+def _multiplied(op: Op, scope: Scope, small: str) -> str:
+    """The same numbers as a product, which ONNX Runtime folds when it opens the model: a `DequantizeLinear` it
+    would compute anew in each run."""
+    scale = scope.constant(op.operand("scale"))
+    assert scale is not None
+    shape = [1] * rank_of(op.operand("input"))
+    if scale.array.ndim:
+        shape[op.attr("axis") or 0] = scale.array.size
+    return scope.op("Mul", [scope.cast(small, "f32"), scope.initializer(scale.reshaped(shape))])
 
 
 def _zero(op: Op, scope: Scope, kind: str) -> str | None:

@@ -44,3 +44,11 @@ def test_a_residual_sum_is_one_kernel(tmp_path: Path) -> None:
     """Both sides and the result of the sum have one type, so that it is added in 8 bits."""
     _, fused = run("residual", "all", tmp_path / "fast.onnx")
     assert fused["QLinearAdd"] == 1 and fused["Relu"] == 0
+
+
+def test_a_kernel_that_is_multiplied_in_f32_is_made_real_once(tmp_path: Path) -> None:
+    """The last convolution gives f32: ONNX Runtime computes it in f32. Only activations, of it and of
+    the pooling, are dequantized in each run."""
+    _, fused = run("convolutions", "all", tmp_path / "fast.onnx")
+    assert fused["Conv"] == 1 and fused["DequantizeLinear"] == 2
+    assert fused["Cast"] == fused["Mul"] == 0
