@@ -53,9 +53,7 @@ def _model(name: str) -> Row:
         session = plan.session("cpu", threads=THREADS)
         peer = early or peer_session(path)
         error = _error(list(session.run(inputs).values()), peer.run(None, inputs))
-        found += rounds(
-            partial(session.run, inputs), partial(peer.run, None, inputs), seconds=SECONDS, least=2
-        )
+        found += rounds(partial(session.run, inputs), partial(peer.run, None, inputs), seconds=SECONDS, least=2)
         del early, session, peer
     ours, theirs = middle(found)
     return Row(name, "latency", ours * 1e3, theirs * 1e3, "ms", f"max error {error:.1e}")

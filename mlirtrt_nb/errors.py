@@ -74,10 +74,11 @@ class SourceSpan:
         start = max(0, self.column - 60)
         shown = self.text[start : start + 100]
         prefix = "…" if start else ""
+        rest = "…" if len(self.text.rstrip()) > start + 100 else ""
         at = self.column - 1 - start
         pad = " " * len(prefix) + _blank(shown[:at]).ljust(at if at > len(shown) else 0)
         marks = "^" + "~" * (len(_blank(shown[at : at + self.length])) - 1)
-        return f"    {prefix}{shown}\n    {pad}{marks}"
+        return f"    {prefix}{shown}{rest}\n    {pad}{marks}"
 
 
 def span_of_line(filename: str, number: int) -> SourceSpan:

@@ -128,6 +128,8 @@ def _style(name: str, values: pd.Series, names: Sequence[str]) -> tuple[str, Cal
         return header, count, True
     if values.dtype.kind == "f":
         return header, lambda value: MISSING if missing(value) else f"{value:.4g}", True
+    if values.dtype.kind == "b":
+        return header, lambda value: "yes" if value else "no", False
     return header, _plain, False
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .card import Card, Note, Section, Table, table_of
+from .card import Card, Note, Section, Table
 from .html import card_html
+from .latency import condition_rows
 from .text import card_text
 from .units import MISSING, byte_size, count, decibels, duration, missing, number, share
 
@@ -57,7 +58,7 @@ def _card(found: Comparison) -> Card:
         Section("Why", _why(found)),
         Section("Where the numbers come from", _sources(found), open=False),
     ]
-    if len(found.conditions):
+    if found.reports:
         sections.append(Section("Conditions of the measurement", _conditions(found), open=False))
     return Card(
         title=f"{found.name}: precisions compared",
@@ -172,13 +173,14 @@ def _why(found: Comparison) -> Table:
 
 def _conditions(found: Comparison) -> Table:
     """One column where all rows agree, else one per variant."""
-    frame = found.conditions
-    columns = [name for name in frame.columns if name != "condition"]
-    same = all((frame[name] == frame[columns[0]]).all() for name in columns)
-    if not same:
-        return table_of(frame)
-    rows = tuple((str(row.condition), str(row[2])) for row in frame.itertuples())
-    return Table(("condition", "value"), tuple(rows))
+    reports = {name: dict(condition_rows(report)) for name, report in found.reports.items()}
+    names = list(dict.fromkeys(name for rows in reports.values() for name in rows))
+    cells = [tuple(rows.get(name, MISSING) for rows in reports.values()) for name in names]
+    if all(len(set(row)) == 1 for row in cells):
+        rows = tuple((name, row[0]) for name, row in zip(names, cells, strict=True))
+        return Table(("condition", "value"), rows, whole=True)
+    rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
+    return Table(("condition", *reports), rows, whole=True)
 
 
 def _sources(found: Comparison) -> Table:

@@ -13,7 +13,7 @@ from .units import count, duration
 if TYPE_CHECKING:
     from ..reports.latency import LatencyReport
 
-__all__ = ["latency_html", "latency_text"]
+__all__ = ["condition_rows", "latency_html", "latency_text"]
 
 
 def _card(report: LatencyReport) -> Card:
@@ -27,8 +27,7 @@ def _card(report: LatencyReport) -> Card:
         sections.append(
             Section("Layers, slowest first", table_of(report.layers, columns=columns, bar="percentage"))
         )
-    conditions = tuple((name.replace("_", " "), _words(value)) for name, value in report.conditions.items())
-    sections.append(Section("Conditions", Table(("condition", "value"), conditions), open=False))
+    sections.append(Section("Conditions", Table(("condition", "value"), condition_rows(report)), open=False))
     return Card(
         title=f"Latency of {report.conditions.get('session', 'a session')}",
         subtitle=f"measured on {report.conditions.get('device', 'this machine')}",
@@ -45,6 +44,11 @@ def _metrics(report: LatencyReport) -> Table:
         (row[0], *(f"{value:.3f}" for value in row[1:])) for row in report.df.itertuples(index=False, name=None)
     ]
     return Table(("in ms", *names), tuple(rows), (False, *(True for _ in names)))
+
+
+def condition_rows(report: LatencyReport) -> tuple[tuple[str, str], ...]:
+    """Name and value of each condition of the measurement, in words."""
+    return tuple((name.replace("_", " "), _words(value)) for name, value in report.conditions.items())
 
 
 def _words(value: Any) -> str:

@@ -10,6 +10,7 @@ from .shorten import cut_lines
 __all__ = ["card_text", "table_text"]
 
 _WIDEST = 64  # characters of one cell
+_WIDEST_LAST = 240  # of one in the last column, which often has sentences and pushes nothing aside
 
 
 def card_text(card: Card, *, limit: int = 12, code: bool = False) -> str:
@@ -32,7 +33,7 @@ def _section(section: Section, limit: int, code: bool) -> list[str]:
 def table_text(table: Table, limit: int = 50) -> str:
     """The table in columns under a rule; numbers to the right, long cells cut in the middle."""
     limit = len(table.rows) if table.whole else limit
-    shown = [[_cut(cell, whole=table.whole) for cell in row] for row in table.rows[:limit]]
+    shown = [_row(row, whole=table.whole) for row in table.rows[:limit]]
     widths = [
         max([_width(header), *(_width(row[column]) for row in shown)])
         for column, header in enumerate(table.headers)
@@ -52,11 +53,15 @@ def _line(table: Table, cells: list[str], widths: list[int]) -> str:
     return "  ".join(padded).rstrip()
 
 
-def _cut(cell: str, *, whole: bool = False) -> str:
-    cell = " ".join(cell.split())
-    if whole or len(cell) <= _WIDEST:
+def _row(row: tuple[str, ...], *, whole: bool) -> list[str]:
+    cells = [" ".join(cell.split()) for cell in row]
+    return cells if whole or not cells else [*map(_cut, cells[:-1]), _cut(cells[-1], _WIDEST_LAST)]
+
+
+def _cut(cell: str, widest: int = _WIDEST) -> str:
+    if len(cell) <= widest:
         return cell
-    half = (_WIDEST - 1) // 2
+    half = (widest - 1) // 2
     return f"{cell[:half]}…{cell[-half:]}"
 
 

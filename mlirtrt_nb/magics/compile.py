@@ -33,7 +33,7 @@ __all__ = ["TrtCompileMagics"]
 _parser = Parser(
     "%trt_compile",
     "Compile a program and show the Plan's card. SOURCE is a variable (a Program, or anything that mt.load\n"
-    "takes) or a file; %%trt_compile takes MLIR from the cell instead.",
+    "takes) or a file; with two percent signs it takes MLIR from the cell instead.",
 )
 _parser.add_argument("source", nargs="?", metavar="SOURCE", help="what to compile")
 _parser.add_argument(

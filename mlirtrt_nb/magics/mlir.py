@@ -6,7 +6,14 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, cell_magic, magics_class, needs_local_scope, no_var_expand
+from IPython.core.magic import (
+    Magics,
+    cell_magic,
+    line_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+)
 
 from ..program import Program
 from .arguments import Parser, documented
@@ -50,6 +57,14 @@ _parser.add_argument("--quiet", action="store_true", help="store it and show not
 @magics_class
 class MlirMagics(Magics):
     """Magics that take MLIR text."""
+
+    # IPython refuses a cell magic without lines below it, its help too, and then speaks of the line magic.
+    @no_var_expand
+    @line_magic("mlir")
+    @documented(_parser)
+    def mlir_help(self, line: str) -> None:
+        if _parser.parse(line) is not None:
+            raise UsageError("%mlir: it shows its help alone; %%mlir takes MLIR from the lines below it")
 
     @no_var_expand  # MLIR is full of braces and dollar signs
     @needs_local_scope

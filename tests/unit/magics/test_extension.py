@@ -36,6 +36,18 @@ def test_each_magic_has_help(shell: InteractiveShell, name: str, capsys: pytest.
     assert shell.find_line_magic(name).__doc__ == printed.rstrip("\n") + "\n"
 
 
+def test_a_cell_magic_has_help_without_a_cell(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """IPython refuses %%mlir with no lines below it and names %mlir, which has the help and nothing else."""
+    with pytest.raises(UsageError, match="line magic %mlir"):
+        shell.run_cell_magic("mlir", "--help", "")
+    assert shell.run_line_magic("mlir", "--help") is None
+    assert capsys.readouterr().out.startswith("usage: %%mlir")
+    with pytest.raises(UsageError, match="from the lines below it"):
+        shell.run_line_magic("mlir", "name")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_magic_answers_a_wrong_option(shell: InteractiveShell, name: str) -> None:
     """A wrong option is a UsageError, never a traceback or a guess."""
