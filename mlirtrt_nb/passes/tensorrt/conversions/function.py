@@ -13,7 +13,9 @@ from ....dialects.onnx.inference import merge
 from ....dialects.onnx.ops import is_constant, opset
 from ....dialects.onnx.schemas import identity
 from ....dialects.tensorrt.limits import refusal
+from ....errors import VerificationError
 from ....ir.values import is_read, terminator
+from ....ir.verifier import verify_op
 from ...clustering.worth import is_worth_splitting
 from ...firing import report
 from .dims import Dims
@@ -148,6 +150,7 @@ class _Function:
                 reason = refusal(made)
                 if reason is not None and not self._helpable(made, self._weights):
                     raise Refused(reason)
+                _refuse_invalid(made)
         except Refused as refused:
             self._emitter.undo()
             for value, kind in types:
@@ -258,6 +261,14 @@ class _Function:
         if returned != list(declared.results):
             exact = ir.FunctionType.get(declared.inputs, returned)
             self._function.attributes["function_type"] = ir.TypeAttr.get(exact)
+
+
+def _refuse_invalid(made: ir.Operation) -> None:
+    """Let an op stay that would become one which its dialect does not allow."""
+    try:
+        verify_op(made)
+    except VerificationError as error:
+        raise Refused(f"its layer would not be valid: {error.what}") from None
 
 
 def _inner_types(operation: ir.Operation) -> list[tuple[ir.Value, ir.Type]]:
