@@ -176,11 +176,11 @@ def _conditions(found: Comparison) -> Table:
     reports = {name: dict(condition_rows(report)) for name, report in found.reports.items()}
     names = list(dict.fromkeys(name for rows in reports.values() for name in rows))
     cells = [tuple(rows.get(name, MISSING) for rows in reports.values()) for name in names]
+    headers: tuple[str, ...] = tuple(reports)
     if all(len(set(row)) == 1 for row in cells):
-        rows = tuple((name, row[0]) for name, row in zip(names, cells, strict=True))
-        return Table(("condition", "value"), rows, whole=True)
+        headers, cells = ("value",), [row[:1] for row in cells]
     rows = tuple((name, *row) for name, row in zip(names, cells, strict=True))
-    return Table(("condition", *reports), rows, whole=True)
+    return Table(("condition", *headers), rows, whole=True)
 
 
 def _sources(found: Comparison) -> Table:
