@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from shlex import quote
 
@@ -18,7 +20,7 @@ from ..program import Program
 from .base import Pass, PassContext
 from .sending import is_own
 
-__all__ = ["compile_command", "write_reproducer"]
+__all__ = ["compile_command", "with_saved_ranges", "write_reproducer"]
 
 _HANDLE = re.compile(r'dense_resource<("(?:[^"\\]|\\.)*"|[^>"]+)>')
 _WEIGHTS_BYTES = 4 << 20  # weights of more than this in all are left out
@@ -37,7 +39,7 @@ def write_reproducer(
     """
     from .pipeline import Entry
 
-    text = ",".join(str(Entry(pass_)) for pass_ in passes)
+    text = with_saved_ranges(",".join(str(Entry(pass_)) for pass_ in passes), passes)
     slug = re.sub(r"[^A-Za-z0-9]+", "-", error.doing).strip("-")[:40]
     try:
         descriptor, path = tempfile.mkstemp(".mlir", f"mlirtrt_nb-{slug}-")
@@ -59,8 +61,24 @@ def compile_command(passes: Sequence[Pass], context: PassContext) -> str:
     """The command line that compiles the file for the same targets and shapes."""
     from .pipeline import Entry
 
-    text = ",".join(str(Entry(pass_)) for pass_ in passes)
+    text = with_saved_ranges(",".join(str(Entry(pass_)) for pass_ in passes), passes)
     return f"compile FILE --no-cache --passes {quote(text)}{_context_options(context)}"
+
+
+def with_saved_ranges(text: str, passes: Iterable[Pass | None]) -> str:
+    """A pipeline's text that another process can read: ranges of activations that are in no file are written to
+    one among the temporary files, named by what it holds."""
+    from ..activation_ranges import Calibration
+
+    for pass_ in passes:
+        ranges = getattr(pass_, "calibration", None)
+        if isinstance(ranges, Calibration) and ranges.path is None:
+            named = json.dumps([ranges.method, ranges.model, sorted(ranges.ranges.items())])
+            digest = hashlib.sha256(named.encode()).hexdigest()[:16]
+            path = os.path.join(tempfile.gettempdir(), f"mlirtrt_nb-ranges-{digest}.json")
+            ranges.save(path)
+            text = text.replace(f"calibration={ranges.option_text}", f"calibration={path}", 1)
+    return text
 
 
 def _context_options(context: PassContext) -> str:

@@ -101,10 +101,14 @@ class PipelineRun:
         return pd.DataFrame([_row(step) for step in self.steps], columns=_COLUMNS)
 
     def reproducer(self) -> str:
-        """A shell command that runs the same pipeline on the same source."""
+        """A shell command that runs the same pipeline on the same source. Ranges of activations that
+        were given as an object are written to a temporary file, which the command names."""
         from shlex import quote
 
-        return f"python -m mlirtrt_nb opt {quote(self.program.source)} --passes {quote(self.pipeline)}"
+        from .reproducer import with_saved_ranges
+
+        text = with_saved_ranges(self.pipeline, (step.ran for step in self.steps))
+        return f"python -m mlirtrt_nb opt {quote(self.program.source)} --passes {quote(text)}"
 
     def to_html(self, path: str | os.PathLike[str], **settings: Any) -> None:
         """Write the run as one HTML file that needs nothing else; see `display.run_page.run_page`."""

@@ -158,7 +158,8 @@ class Quantizer:
                 self._leave(product.operation, _NO_ROWS if turned else "too few weights in a row for a block")
                 return
             if made is None:
-                made = self._dequantized(held, self._scaled(array, kind, product.channel))
+                scaled = self._scaled(array, kind, product.channel)
+                made = self._dequantized(held, scaled, product.operation)
             self._rounded[key] = made
         product.operation.operands[product.weight] = self._rounded[key]
         erase_unused(held)
@@ -180,14 +181,15 @@ class Quantizer:
         if block is None or block == matrix.size:
             return None
         least = 2.0**-14 if array.dtype == np.float16 else self._least
-        made = self._dequantized(held, in_blocks(matrix, "i4", depth, block, least))
+        made = self._dequantized(held, in_blocks(matrix, "i4", depth, block, least), product.operation)
         if matrix is array:
             return made
         kind = held.results[0].type
-        point = ir.InsertionPoint(held)
-        return create("tensorrt.reshape", [made], {}, [kind], loc=held.location, ip=point).results[0]
+        point, location = ir.InsertionPoint(held), product.operation.location
+        return create("tensorrt.reshape", [made], {}, [kind], loc=location, ip=point).results[0]
 
-    def _dequantized(self, held: ir.Operation, rounded: Rounded) -> ir.Value:
+    def _dequantized(self, held: ir.Operation, rounded: Rounded, reader: ir.Operation) -> ir.Value:
+        """The constant `held` from rounded weights, by an op that belongs to the node of `reader`."""
         name = handle_name(held.attributes["weights"]) or "weight"
         point, location = ir.InsertionPoint(held), held.location
         small = str(dtypes.by_numpy(rounded.weights.dtype).mlir)
@@ -197,7 +199,7 @@ class Quantizer:
         step = self._constant(scale, f"{name}.scale", point, location)
         kind = shapes.tensor(list(rounded.weights.shape), element)
         attributes = {"axis": rounded.axis} if rounded.axis is not None else {}
-        made = create("tensorrt.dequantize", [stored, step], attributes, [kind], loc=location, ip=point)
+        made = create("tensorrt.dequantize", [stored, step], attributes, [kind], loc=reader.location, ip=point)
         return made.results[0]
 
     def _tables(self) -> None:
@@ -216,7 +218,8 @@ class Quantizer:
                 continue
             key = (held.results[0], "i8 1")
             if key not in self._rounded:
-                self._rounded[key] = self._dequantized(held, per_channel(array, "i8", 1, self._least))
+                columns = per_channel(array, "i8", 1, self._least)
+                self._rounded[key] = self._dequantized(held, columns, operation)
             operation.operands[0] = self._rounded[key]
             erase_unused(held)
 
