@@ -58,7 +58,8 @@ def _verify_bounds(op: Op, kind: ir.RankedTensorType) -> None:
             continue
         known = size is not None and stride is not None
         for place in (start, start + (size - 1) * stride) if known else (start,):
-            if place < 0 or (length != shapes.DYNAMIC and place >= length):
+            # A slice of unknown size may be empty, and then begin at the end.
+            if place < 0 or (length != shapes.DYNAMIC and place >= length + (size is None)):
                 reject(
                     op,
                     f"reads element {place} of dimension {axis}, which is outside of {kind}; only the modes "
