@@ -32,7 +32,9 @@ class Row:
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """The geometric mean; 1.0 of nothing."""
+    """The geometric mean; 1.0 of nothing, 0.0 where one of them is."""
+    if not all(ratios):
+        return 0.0
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 1.0
 
 

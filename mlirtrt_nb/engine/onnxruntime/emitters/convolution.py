@@ -11,6 +11,7 @@ from ....ir.constants import handle_name, value_of
 from ..scope import Constant, Scope
 from .dims import dims_of, refuse
 from .integer_kernels import integer_bias
+from .quantization import dequantized_kernel
 from .registry import emits
 
 __all__: list[str] = []
@@ -31,7 +32,9 @@ def _weights(op: Op, scope: Scope, name: str) -> str | None:
 @emits("convolution")
 def convolution(op: Op, scope: Scope) -> None:
     bias = integer_bias(op, scope, ("kernel", "bias")) or _weights(op, scope, "bias")
-    inputs = [scope.tensor(op.operand("input")), _weights(op, scope, "kernel"), bias]
+    source, value = op.operand("input"), op.operand("kernel")
+    kernel = None if value is None else dequantized_kernel(value, source, scope)
+    inputs = [scope.tensor(source), kernel or _weights(op, scope, "kernel"), bias]
     post = list(op.attr("post_padding"))
     if op.attr("padding_mode") == "kEXPLICIT_ROUND_UP":
         post = _rounded_up(op, post, _window(op, "kernel"))

@@ -11,10 +11,10 @@ from ....ir import dtypes
 from ....ir.builder import Op
 from ..scope import Scope, element_type
 from .dims import dims_of, rank_of, refuse
-from .integer_kernels import form_of, gives_integers, source_kind
+from .integer_kernels import form_of, gives_integers, is_integer_kernel, source_kind
 from .registry import emits
 
-__all__ = ["dequantized_matrix"]
+__all__ = ["dequantized_kernel", "dequantized_matrix"]
 
 _UNHELD = {"f4E2M1FN", "f8E8M0FNU"}
 
@@ -35,7 +35,7 @@ def quantize(op: Op, scope: Scope) -> None:
 
 def _quantize_to_integers(op: Op, scope: Scope) -> str:
     """The rounded numbers in the form that suits those who read them."""
-    form = form_of(op)
+    form = form_of(op, scope)
     if form.kind != "i8" and source_kind(op, scope) == "i8":
         # The kernel wants one type for what it reads and gives.
         form = replace(form, kind="i8", zero=0)
@@ -58,6 +58,8 @@ def dequantize(op: Op, scope: Scope) -> None:
     _check(element_type(value))
     if _is_shared_matrix(op, scope):
         return  # whoever reads it asks for a matrix
+    if is_integer_kernel(result, scope):
+        return  # the convolutions that read it write it in the form of what they multiply it by
     small = scope.tensor(value)
     if _is_real_kernel(op, scope):
         scope.set(result, _multiplied(op, scope, small))
@@ -118,6 +120,21 @@ def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:
     inputs = [scope.initializer(matrix), scope.cast(scope.initializer(steps), "f32"), zero]
     name = scope.block("DequantizeLinear", inputs, ["f32"], **attributes)[0]
     return scope.cast(name, element_type(value))
+
+
+def dequantized_kernel(value: ir.Value, by: ir.Value, scope: Scope) -> str | None:
+    """The i8 kernel of a convolution of integers in the form that suits the numbers `by`: as u8 around 128 if
+    those are; None for any other value."""
+    if not is_integer_kernel(value, scope):
+        return None
+    op = Op.of(value.owner.operation)
+    kernel, scale = scope.tensor(op.operand("input")), scope.tensor(op.operand("scale"))
+    number = scope.zeros.get(by.owner.operation.operands[0], 0) if not isinstance(by.owner, ir.Block) else 0
+    if number:
+        # ONNX Runtime folds these when it opens the model; the kernel lies in the file once.
+        kernel = scope.cast(scope.op("Add", [scope.cast(kernel, "i32"), scope.literal(number, "i32")]), "ui8")
+    zero = _zeros(op, scope, number, scope.dtype(kernel))
+    return scope.block("DequantizeLinear", [kernel, scale, zero], ["f32"], **_granularity(op))[0]
 
 
 def _is_real_kernel(op: Op, scope: Scope) -> bool:
