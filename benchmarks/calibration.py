@@ -22,7 +22,8 @@ from .table import Benchmark, Row
 __all__ = ["MODELS", "run"]
 
 MODELS = ("squeezenet", "resnet50", "PP-OCRv6_rec_small", "encoder")
-BATCHES = 8
+# Real sets have hundreds; fewer would measure how long it takes to open a session.
+BATCHES = 16
 _METHODS = {
     "minmax": CalibrationMethod.MinMax,
     "percentile": CalibrationMethod.Percentile,
