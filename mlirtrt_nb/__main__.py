@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import Cancelled, InputError, MlirTrtError, OptionError, SourceError
-from .files import write_text
+from .errors import Cancelled, InputError, MlirTrtError, OptionError, PlanFileError, SourceError
+from .files import check_folder, write_text
 from .options import unknown_option
 
 if TYPE_CHECKING:
@@ -146,7 +146,9 @@ def _compile(arguments: argparse.Namespace) -> None:
     from .frontends.load import load
     from .options import parse_shape_options, parse_target_options
 
+    output = arguments.output or Path(arguments.model).with_suffix(".plan")
     program = load(arguments.model)
+    check_folder(output, PlanFileError)
     plan = compile_program(
         program,
         target=parse_target_options(arguments.target, "cpu"),
@@ -156,7 +158,6 @@ def _compile(arguments: argparse.Namespace) -> None:
         cache=not arguments.no_cache,
         isolate=False,  # the command has a process of its own already
     )
-    output = arguments.output or Path(arguments.model).with_suffix(".plan")
     plan.save(output)
     print(plan)
     print(f"\nwrote {output}")
@@ -165,12 +166,15 @@ def _compile(arguments: argparse.Namespace) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     from .array_files import described, save_outputs
 
+    output = arguments.output
+    if output:
+        output = output if output.suffix else output.with_suffix(".npz")
+        check_folder(output, OptionError)
     session = _session(arguments)
     outputs = session.run(_arrays(session, arguments.input))
     for name, value in outputs.items():
         print(f"{name}: {described(value)}")
-    if arguments.output:
-        output = arguments.output if arguments.output.suffix else arguments.output.with_suffix(".npz")
+    if output:
         save_outputs(output, outputs)
         print(f"wrote {output}")
 
@@ -201,6 +205,9 @@ def _opt(arguments: argparse.Namespace) -> int:
     unregistered = arguments.allow_unregistered_dialect
     setting = opt.Setting(targets, parse_shape_options(arguments.shape), unregistered)
 
+    output = arguments.output
+    if output is not None and str(output) != "-" and not (output.exists() and not output.is_file()):
+        check_folder(output, OptionError)
     given, split = arguments.program, arguments.split_input_file
     if given != "-" and not (split or unregistered or arguments.verify_diagnostics):
         _write(opt.transform_file(given, arguments.passes, show, setting), arguments.output)

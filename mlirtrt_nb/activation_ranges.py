@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .errors import CalibrationError
-from .files import checked_path, write_text
+from .files import checked_path, reason, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +143,7 @@ class Calibration:
             return Calibration(**{name: document[name] for name in names}, path=os.fspath(path))
         except (KeyError, TypeError, AttributeError) as error:
             raise CalibrationError(
-                f"{source} is no saved calibration: {type(error).__name__}: {error}",
+                f"{source} is no saved calibration: {reason(error)}",
                 hint="give a file that Calibration.save wrote",
             ) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import mmap
 import os
 import secrets
@@ -15,7 +16,16 @@ from typing import IO
 
 from .errors import MlirTrtError, OptionError
 
-__all__ = ["SharedMap", "checked_path", "map_file", "refuse_special", "replacing", "write_text"]
+__all__ = [
+    "SharedMap",
+    "check_folder",
+    "checked_path",
+    "map_file",
+    "reason",
+    "refuse_special",
+    "replacing",
+    "write_text",
+]
 
 
 class SharedMap(mmap.mmap):
@@ -48,6 +58,28 @@ def checked_path(path: str | os.PathLike[str], error: type[MlirTrtError]) -> Pat
     if "\0" in text:
         raise error(f"a path cannot hold a NUL character: {text!r}")
     return Path(text)
+
+
+def check_folder(path: Path, error: type[MlirTrtError]) -> None:
+    """Raise `error` where no file can be written at `path`; asked before the work that it is to hold."""
+    folder = path.parent
+    if path.is_dir():
+        raise error(f"cannot write {path}: it is a folder")
+    if not folder.is_dir():
+        raise error(f"cannot write {path}: there is no folder {folder}", hint="make it first")
+    if not os.access(folder, os.W_OK):
+        raise error(f"cannot write {path}: the folder {folder} takes no files", hint="name another with -o")
+
+
+def reason(error: Exception) -> str:
+    """In words, why what was read of a file does not do."""
+    if isinstance(error, OSError):
+        return error.strerror or "it cannot be read"
+    if isinstance(error, UnicodeDecodeError | json.JSONDecodeError):
+        return "it holds no JSON"
+    if isinstance(error, KeyError) and error.args:
+        return f"it has no {error.args[0]!r}"
+    return "what it holds is of another kind"
 
 
 def refuse_special(path: Path) -> None:

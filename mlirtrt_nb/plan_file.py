@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import container
 from .engine.codec import engine_from_json, engine_to_json
 from .errors import PlanFileError
+from .files import reason
 from .runtime.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -59,6 +60,6 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Plan:
     except (KeyError, TypeError, ValueError) as error:
         # Its checksums hold, so whoever wrote it wrote something else.
         raise PlanFileError(
-            f"{Path(path)} is not laid out as this version writes Plans: {type(error).__name__}: {error}",
+            f"{Path(path)} is not laid out as this version writes Plans: {reason(error)}",
             hint="compile again with this version and save",
         ) from error

@@ -50,7 +50,8 @@ def _parse_profile(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> 
         if name not in known:
             listed = ", ".join(known) or "none"
             raise ShapeError(
-                f"shapes= names an input {name!r} that the program does not have", hint=f"inputs: {listed}"
+                f"a shape names an input {name!r} that the program does not have",
+                hint=f"inputs: {listed}",
             )
     missing = unnamed_shapes(inputs, mapping)
     if missing:
@@ -109,7 +110,7 @@ def _parse_range(spec: TensorSpec, value: Any) -> Range:
         sides = tuple(_parse_shape(spec, side) for side in value)  # type: ignore[assignment]
     else:
         raise ShapeError(
-            f"shapes= for input {spec.name!r} is {value!r}",
+            f"the shape of input {spec.name!r} is {value!r}",
             hint=f"give a shape such as {_example(spec, 1)!r}, or (min, opt, max) of three shapes",
         )
     _check_order(spec, sides)
@@ -128,21 +129,21 @@ def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:
     if isinstance(value, str):
         if value and not re.fullmatch(r"[0-9]+(x[0-9]+)*", value):
             raise ShapeError(
-                f"shapes= for input {spec.name!r}: {value!r} is not a shape", hint="write it as 1x3x224x224"
+                f"the shape of input {spec.name!r}: {value!r} is not a shape", hint="write it as 1x3x224x224"
             )
         dims: Shape = tuple(int(part) for part in value.split("x")) if value else ()
     else:
         dims = tuple(int(dim) for dim in value)
     if len(dims) != len(spec.shape):
         raise ShapeError(
-            f"shapes= for input {spec.name!r} has rank {len(dims)}; the input is {spec}",
+            f"the shape of input {spec.name!r} has rank {len(dims)}; the input is {spec}",
         )
     for axis, (dim, declared) in enumerate(zip(dims, spec.shape, strict=True)):
         if dim < 0 or (isinstance(declared, int) and dim != declared):
-            raise ShapeError(f"shapes= for input {spec.name!r}: axis {axis} is {dim}, but the input is {spec}")
+            raise ShapeError(f"the shape of input {spec.name!r}: axis {axis} is {dim}, but the input is {spec}")
     if prod(max(dim, 1) for dim in dims) > _MOST_ELEMENTS:
         raise ShapeError(
-            f"shapes= for input {spec.name!r}: {'x'.join(map(str, dims))} is more than any memory holds"
+            f"the shape of input {spec.name!r}: {'x'.join(map(str, dims))} is more than any memory holds"
         )
     return dims
 
@@ -151,7 +152,7 @@ def _check_order(spec: TensorSpec, sides: Range) -> None:
     for axis, (low, opt, high) in enumerate(zip(*sides, strict=True)):
         if not low <= opt <= high:
             raise ShapeError(
-                f"shapes= for input {spec.name!r}: axis {axis} has min {low}, opt {opt}, max {high}",
+                f"the shape of input {spec.name!r}: axis {axis} has min {low}, opt {opt}, max {high}",
                 hint="order them so that min <= opt <= max",
             )
 

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "mlirtrt_nb"
 # A module may import what stands in its own row or above it.
 ROWS = [
     {"errors", "progress"},
+    {"target_names"},
     {"ir"},
     {"files", "array_files", "same_bytes"},
     {"worker"},

@@ -54,7 +54,12 @@ def from_mlir(
 
 
 def _refuse_path(text: str) -> None:
-    """Raise ParseError for the name of a file where its text was expected."""
+    """Raise ParseError for what is no text, and for the name of a file where its text was expected."""
+    if not isinstance(text, str):
+        raise ParseError(
+            f"from_mlir takes the text of a program, not a {type(text).__name__}",
+            hint="mt.load takes files, bytes and models",
+        )
     if "\n" not in text and text.strip().endswith((".mlir", ".mlirbc", ".onnx")):
         raise ParseError(
             f"{text.strip()} is the name of a file, not MLIR", hint=f"mt.load({text.strip()!r}) opens files"

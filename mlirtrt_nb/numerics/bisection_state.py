@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PrecisionError
-from ..files import checked_path, write_text
+from ..files import checked_path, reason, write_text
 
 __all__ = ["BisectionState"]
 
@@ -65,7 +65,7 @@ class BisectionState:
             same_format = document["format"] == _FORMAT
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise PrecisionError(
-                f"{path} is not the state of a bisection: {type(error).__name__}",
+                f"{path} is not the state of a bisection: {reason(error)}",
                 hint="remove it, or name another",
             ) from None
         if differing or not same_format:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import lru_cache
@@ -12,6 +13,9 @@ from ..program import Program
 from .base import Pass, PassContext
 
 __all__ = ["USUAL", "MlirPass"]
+
+_NO_OPTION = re.compile(r"no such option (\S+)")
+_OPTION = re.compile(r"[{ ]([a-z][a-z0-9-]*)=")
 
 # MLIR has no list of its passes; of these, which any program may want, misspelt names are recognised.
 USUAL = (
@@ -57,12 +61,27 @@ class MlirPass(Pass):
         problem = _problem(self.pipeline_text)
         if not problem:
             return
-        hint = "mt.passes() lists the passes; MLIR's registered passes go by their MLIR names"
         if "does not refer" not in problem:
-            raise OptionError(problem.splitlines()[0], hint=hint)
+            raise self._refused(problem)
+        hint = "mt.passes() lists the passes; MLIR's registered passes go by their MLIR names"
         close = get_close_matches(self.name.lower(), [*USUAL, *others], 3)
         raise OptionError(
             f"no pass named {self.name!r}", hint=f"did you mean {', '.join(close)}?" if close else hint
+        )
+
+    def _refused(self, problem: str) -> OptionError:
+        """What MLIR has against the options, with those that the pass has."""
+        known = _options(self.name)
+        hint = f"its options are {', '.join(known)}" if known else "it has no options"
+        unknown = _NO_OPTION.search(problem)
+        if unknown is None:
+            given = ", ".join(f"{key}={value}" for key, value in self.options.items())
+            said = next((line for line in problem.splitlines() if line), "")
+            return OptionError(f"pass {self.name} does not take {given}" if given else said, hint=hint)
+        close = get_close_matches(unknown.group(1), known, 1)
+        return OptionError(
+            f"pass {self.name} has no option {unknown.group(1)!r}",
+            hint=f"did you mean {close[0]}? {hint}" if close else hint,
         )
 
     def apply(self, program: Program, context: PassContext) -> None:
@@ -70,6 +89,20 @@ class MlirPass(Pass):
 
         with program.context:
             PassManager.parse(self.pipeline_text).run(program.module.operation)
+
+
+@lru_cache(maxsize=256)
+def _options(name: str) -> tuple[str, ...]:
+    """The options of a registered pass, read from how MLIR prints a pipeline of it."""
+    from torch_mlir import ir
+    from torch_mlir.passmanager import PassManager
+
+    try:
+        with ir.Context():
+            printed = str(PassManager.parse(f"builtin.module({name})"))
+    except (ValueError, ir.MLIRError):
+        return ()
+    return tuple(_OPTION.findall(printed))
 
 
 @lru_cache(maxsize=256)

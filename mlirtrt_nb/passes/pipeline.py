@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "Pipeline", "make_pass"]
 
+# Options of these types take no value of another, but for a whole number where a fraction may stand.
+_PLAIN = (bool, int, float, str)
+_ALSO: dict[type, Any] = {float: (float, int)}
+
 
 @dataclass
 class Entry:
@@ -65,19 +69,25 @@ class Pipeline:
         self.entries = [_entry(given) for given in entries]
 
     @staticmethod
-    def default(target: str | tuple[str, ...] = "cpu", precision: Precision | str = "fp32") -> Pipeline:
-        """The passes that `mt.compile` runs for `target` (one or several) at `precision`."""
-        from ..precision import Precision
+    def default(target: str | Iterable[str] = "cpu", precision: Precision | str = "fp32") -> Pipeline:
+        """The passes that `mt.compile` runs for `target` (one or several) at `precision`.
+
+        Raises TargetError for an unknown target, PrecisionError for an unknown precision or one that a target
+        lacks.
+        """
+        from ..precision import Precision, check_supported
+        from ..target_names import parse_targets
         from .default import default_passes
 
-        targets = (target,) if isinstance(target, str) else tuple(target)
-        listed = default_passes(targets, Precision.of(precision))
+        targets, chosen = parse_targets(target), Precision.of(precision)
+        check_supported(chosen, targets)
+        listed = default_passes(targets, chosen)
         return Pipeline([Entry(make_pass(name, options)) for name, options in listed])
 
     @staticmethod
     def of(
         given: Pipeline | str | None,
-        target: str | tuple[str, ...] = "cpu",
+        target: str | Iterable[str] = "cpu",
         precision: Precision | str = "fp32",
     ) -> Pipeline:
         """A pipeline as callers may give it: one, its text, or None for the default. Raises OptionError."""
@@ -159,6 +169,9 @@ class Pipeline:
             if entry.name == name:
                 return position
         names = [entry.name for entry in self.entries]
+        if not isinstance(name, str):
+            listed = ", ".join(sorted(set(names)))
+            raise OptionError(f"a pass goes by its name, not by {name!r}", hint=f"there are: {listed}")
         raise OptionError(f"the pipeline has no pass {name!r}", hint=_nearest(name, names))
 
     def _last_index(self, name: str) -> int:
@@ -168,14 +181,15 @@ class Pipeline:
 
     def run(
         self,
-        program: Program,
+        program: Program | Any,
         context: PassContext | None = None,
         *,
         keep_snapshots: bool = True,
         reuse: PipelineRun | None = None,
         isolate: bool | Isolation | None = None,
     ) -> PipelineRun:
-        """Run the enabled passes on a copy of `program`, which stays as it is.
+        """Run the enabled passes on a copy of `program`, which stays as it is; what is no Program, such as a
+        path, is loaded as by `mt.load`.
 
         `reuse` is an earlier run, with snapshots: the first steps that would come out the same are taken from
         it. Passes that read what is no option of theirs (a global variable of a notebook) must not be reused.
@@ -183,15 +197,17 @@ class Pipeline:
         The passes run in the worker process unless `isolate` is False; `mt.Isolation` sets its limits, and
         None follows `$MLIRTRT_NB_ISOLATE`, which is on unless it says otherwise.
 
-        Raises `PassError` naming the pass that failed; its `last_good` is the program before that pass, its
-        `partial_run` the steps that went well. Raises WorkerCrashed, with the same and a reproducer, for a
-        pass that ends its process, and Cancelled when it is interrupted.
+        Raises SourceError for what cannot be loaded, and `PassError` naming the pass that failed; its
+        `last_good` is the program before that pass, its `partial_run` the steps that went well. Raises
+        WorkerCrashed, with the same and a reproducer, for a pass that ends its process, and Cancelled when it
+        is interrupted.
         """
+        from ..frontends.load import load
         from ..worker import isolation_of
         from .run import run_pipeline
 
         limits = isolation_of(isolate)
-        return run_pipeline(self, program, context or PassContext(), keep_snapshots, reuse, limits)
+        return run_pipeline(self, load(program), context or PassContext(), keep_snapshots, reuse, limits)
 
 
 def _entry(given: Entry | Pass | str) -> Entry:
@@ -229,7 +245,9 @@ def _nearest(name: str, names: list[str]) -> str:
 def _with_options(pass_: Pass, options: dict[str, Any]) -> Pass:
     if isinstance(pass_, MlirPass):
         merged = {**pass_.options, **{key.replace("_", "-"): value for key, value in options.items()}}
-        return MlirPass(pass_.name, merged)
+        made = MlirPass(pass_.name, merged)
+        made.check()
+        return made
     if not is_dataclass(pass_):
         if options:
             raise OptionError(f"pass {pass_.name} has no options")
@@ -243,8 +261,11 @@ def _with_options(pass_: Pass, options: dict[str, Any]) -> Pass:
 
 
 def _coerce(pass_name: str, key: str, value: Any, current: Any) -> Any:
-    """Text from a pipeline string becomes the type of the option's present value."""
+    """Text from a pipeline string becomes the type of the option's present value. Raises OptionError."""
+    wrong = OptionError(f"pass {pass_name}: option {key} takes {type(current).__name__}, not {value!r}")
     if not isinstance(value, str) or isinstance(current, str):
+        if isinstance(current, _PLAIN) and not isinstance(value, _ALSO.get(type(current), type(current))):
+            raise wrong
         return value
     try:
         if isinstance(current, bool):
@@ -253,9 +274,7 @@ def _coerce(pass_name: str, key: str, value: Any, current: Any) -> Any:
             return type(current)(item for item in value.split(";") if item)
         return type(current)(value) if current is not None else value
     except (KeyError, ValueError):
-        raise OptionError(
-            f"pass {pass_name}: option {key} takes {type(current).__name__}, not {value!r}"
-        ) from None
+        raise wrong from None
 
 
 def _parse_entry(text: str) -> Entry:

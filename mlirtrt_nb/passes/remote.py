@@ -163,6 +163,8 @@ def _serve(passes: list[Pass], program: Program, context: PassContext, keep: boo
     """Run the passes, telling of each. Without snapshots the IR is sent only at the end."""
     from .run import run_one
 
+    if isinstance(program, Snapshot):
+        program = program.clone()  # passes change it, and a snapshot is what nobody changes
     sender = _Sender(program)
     for pass_ in passes:
         seconds, fired = run_one(pass_, program, context, None if keep else program.clone())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Cancelled, MlirTrtError, PassError
+from ..errors import Cancelled, MlirTrtError, OptionError, PassError
 from ..program import Program
 from ..worker import Isolation, inside
 from .base import Pass, PassContext
@@ -84,14 +85,39 @@ class PipelineRun:
         """Wall time of all passes."""
         return sum(step.seconds for step in self.steps)
 
-    def diff(self, index: int) -> str:
-        """A unified diff of step `index`, in custom assembly; empty if it changed nothing. Values that were
-        only renumbered are no change, though each line is shown as it is."""
+    def diff(self, index: int | str) -> str:
+        """A unified diff of a step, in custom assembly; empty if it changed nothing. Values that were
+        only renumbered are no change, though each line is shown as it is.
+
+        Args:
+            index: the step's place in `steps`, or the name of a pass that ran once.
+
+        Raises OptionError for a step that there is not.
+        """
         from ..ir.diff import unified_text
 
-        step = self.steps[index]
+        step = self._step(index)
         before, after = _kept(step.before).shown_text, _kept(step.after).shown_text
         return unified_text(before, after, f"before {step.name}", f"after {step.name}")
+
+    def _step(self, given: int | str) -> Step:
+        from ..ir.hints import nearest
+
+        names = [step.name for step in self.steps]
+        if isinstance(given, str):
+            places = [place for place, name in enumerate(names) if name == given]
+            if len(places) == 1:
+                return self.steps[places[0]]
+            if places:
+                listed = " or ".join(map(str, places))
+                raise OptionError(f"pass {given!r} ran {len(places)} times", hint=f"give the step: {listed}")
+            hint = nearest(given, names)
+            raise OptionError(f"no step of this run is called {given!r}", hint=hint)
+        last = len(names) - 1
+        if not hasattr(given, "__index__") or not -len(names) <= operator.index(given) <= last:
+            hint = f"give 0 to {last}, or the name of a pass" if names else "the run has no steps"
+            raise OptionError(f"this run has no step {given!r}", hint=hint)
+        return self.steps[given]
 
     @property
     def df(self) -> pd.DataFrame:

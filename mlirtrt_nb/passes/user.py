@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError, PassError, SourceSpan, span_of_line
@@ -58,7 +59,60 @@ def failure_in(name: str, error: BaseException) -> PassError:
         return PassError(f"pass {name} called exit", span=_line_of(error))
     said = next(iter(str(error).splitlines()), "")[:_MESSAGE_CHARACTERS]
     what = f"{type(error).__name__} in pass {name}"
-    return PassError(f"{what}: {said}" if said else what, span=_line_of(error))
+    return PassError(f"{what}: {said}" if said else what, span=_line_of(error), hint=_meant(error))
+
+
+# What ops are asked for in other libraries, by how an `Op` or a `Program` is asked.
+_OF_OPS = {
+    "operands": 'op.operand("name")',
+    "inputs": 'op.operand("name")',
+    "results": "op.operation.results",
+    "result": "op.operation.results[0]",
+    "outputs": "op.operation.results",
+    "attributes": 'op.attr("name")',
+    "attrs": 'op.attr("name")',
+    "location": "op.operation.location",
+    "loc": "op.operation.location",
+    "regions": "op.operation.regions",
+    "parent": "op.operation.parent",
+}
+_OF_PROGRAMS = {
+    "walk": "program.module.operation.walk",
+    "body": "program.module.body",
+    "operation": "program.module.operation",
+    "functions": "program.module.body.operations",
+}
+
+
+def _meant(error: BaseException) -> str | None:
+    """How to ask an op or a program for what the user's code asked it for by a name that it lacks."""
+    from ..ir.builder import Op
+    from ..ir.hints import nearest
+
+    wanted, asked = getattr(error, "obj", None), getattr(error, "name", None)
+    if not isinstance(error, AttributeError) or not isinstance(asked, str):
+        return None
+    if isinstance(wanted, Program):
+        known = _OF_PROGRAMS.get(asked)
+        return f"write {known}" if known else nearest(asked, _public(Program))
+    if not isinstance(wanted, Op):
+        return None
+    if any(entry.name == asked for entry in wanted.definition.operands):
+        return f"write op.operand({asked!r})"
+    if wanted.definition.attr(asked) is not None:
+        return f"write op.attr({asked!r})"
+    operands = ", ".join(entry.name for entry in wanted.definition.operands)
+    attributes = ", ".join(entry.name for entry in wanted.definition.attrs)
+    has = f"{wanted.name} has operands {operands or 'none'}; attributes {attributes or 'none'}"
+    known = _OF_OPS.get(asked)
+    if known is not None:
+        return f"write {known}: {has}"
+    close = get_close_matches(asked, _public(Op), 1)
+    return f"did you mean {close[0]}?" if close else has
+
+
+def _public(cls: type) -> list[str]:
+    return [name for name in dir(cls) if not name.startswith("_")]
 
 
 def _line_of(error: BaseException) -> SourceSpan | None:

@@ -95,14 +95,15 @@ class Partition:
     """
 
     def __init__(self, graph: FlatGraph, name: str, min_cluster_size: int = 1, merge: str = "all") -> None:
-        from ..passes.clustering.plan_clustering import PlanClustering
+        from ..passes.pipeline import make_pass
 
-        PlanClustering(min_cluster_size=min_cluster_size, merge=merge)  # raises where the pass would
+        # It raises where the pass would, and reads text as a pipeline's text is read.
+        settings: Any = make_pass("plan-clustering", {"min_cluster_size": min_cluster_size, "merge": merge})
         self._graph = graph
         self.name = name
-        self.min_cluster_size = min_cluster_size
-        self.merge = merge
-        self.parts = _parts(graph, min_cluster_size, merge)
+        self.min_cluster_size: int = settings.min_cluster_size
+        self.merge: str = settings.merge
+        self.parts = _parts(graph, self.min_cluster_size, self.merge)
         self._part_of = {op: number for number, part in enumerate(self.parts) for op in part.ops}
 
     def with_settings(self, *, min_cluster_size: int | None = None, merge: str | None = None) -> Partition:

@@ -84,7 +84,7 @@ class ExplorerState:
         for item in self._items:
             if item.entry.name == name:
                 return item.key
-        # The pipeline's own message has the nearest names.
+        # The pipeline's own message has the nearest names, or says what no name is.
         self.pipeline.disable(name)
         raise OptionError(f"the pipeline has no pass {name!r}")
 

@@ -95,6 +95,24 @@ def test_a_missing_input(model: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "cannot read" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compile", "{model}", "-o", "{model.parent}/nodir/a.plan"],
+        ["run", "{model.parent}/a.plan", "-o", "{model.parent}/nodir/a.npz"],
+        ["opt", "{model}", "--passes", "cse", "-o", "{model.parent}/nodir/a.mlir"],
+    ],
+)
+def test_a_folder_that_is_not_there_is_found_before_the_work(
+    model: Path, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is compiled, loaded or run for a result that cannot be kept."""
+    for work in ("compilation.compile", "plan.Plan.load", "passes.pipeline.Pipeline.run"):
+        monkeypatch.setattr(f"mlirtrt_nb.{work}", lambda *given, **options: pytest.fail("it was begun"))
+    assert main([word.format(model=model) for word in words]) == 1
+    assert f"there is no folder {model.parent / 'nodir'}\n  hint: make it first" in capsys.readouterr().err
+
+
 def test_standard_output_that_is_full(model: Path) -> None:
     """A full disk behind standard output is one line and exit code 1."""
     with open("/dev/full", "w") as full:

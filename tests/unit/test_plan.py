@@ -208,7 +208,7 @@ def test_a_file_with_other_content(tmp_path: Path) -> None:
     """A sound file whose content is laid out otherwise is one clear error."""
     write(tmp_path / "odd.plan", PLAN, {"name": "x"}, {})
     with pytest.raises(
-        PlanFileError, match="is not laid out as this version writes Plans: KeyError: 'schedules'"
+        PlanFileError, match="is not laid out as this version writes Plans: it has no 'schedules'"
     ):
         Plan.load(tmp_path / "odd.plan")
 

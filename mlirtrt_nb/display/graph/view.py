@@ -61,8 +61,9 @@ class GraphView:
     ) -> None:
         if collapse not in ("auto", *LEVELS):
             raise OptionError(f"collapse={collapse!r}", hint=f"one of auto, {', '.join(LEVELS)}")
-        if hops < 0 or limit < 1:
-            raise OptionError(f"hops={hops}, limit={limit}", hint="hops is 0 or more, limit 1 or more")
+        if not (isinstance(hops, int) and hops >= 0 and isinstance(limit, int) and limit >= 1):
+            hint = "hops is a whole number from 0, limit one from 1"
+            raise OptionError(f"hops={hops!r}, limit={limit!r}", hint=hint)
         self.program = program
         self._functions, self.function = _function(program, function)
         self._marked: list[Node] = []
