@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 import mlirtrt_nb as mt
-from mlirtrt_nb.errors import MlirTrtError, OptionError, ParseError, PassError, PrecisionError, TargetError
+from mlirtrt_nb.errors import (
+    MlirTrtError,
+    OptionError,
+    ParseError,
+    PassError,
+    PrecisionError,
+    ShapeError,
+    TargetError,
+)
+from mlirtrt_nb.numerics.bisection_state import BisectionState
 
 TEXT = """func.func @main(%x: tensor<4xf32> {plan.name = "x"}) -> tensor<4xf32> {
   %y = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %x : tensor<4xf32>
@@ -139,3 +148,26 @@ def test_what_a_program_lacks(program: mt.Program, isolate: bool) -> None:
     message = r"'Program' object has no attribute 'walk'(\n.*)*hint: write program.module.operation.walk"
     with pytest.raises(PassError, match=message):
         mt.Pipeline([walks]).run(program, isolate=isolate)
+
+
+def test_a_shape_goes_by_no_option(program: mt.Program) -> None:
+    """The magics and the command line have `--shape`, Python `shapes=`: the message names the input."""
+    with pytest.raises(ShapeError, match=r"^the shape of input 'x' has rank 2; the input is x: 4xf32"):
+        mt.compile(program, shapes={"x": "1x4"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"hello", "it holds no JSON"),
+        (b"\xff", "no JSON"),
+        (b"{}", "it has no 'search'"),
+        (b"[]", "another kind"),
+    ],
+)
+def test_why_a_file_is_no_state(tmp_path: Path, text: bytes, message: str) -> None:
+    """The reason is in words, not a class of Python's."""
+    path = tmp_path / "state.json"
+    path.write_bytes(text)
+    with pytest.raises(PrecisionError, match=f"is not the state of a bisection: .*{message}"):
+        BisectionState({}, path)
