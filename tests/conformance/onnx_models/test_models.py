@@ -10,10 +10,8 @@ import mlirtrt_nb as mt
 from ..onnx_nodes.cases import NodeCase, agree, compile_shapes
 from .cases import KINDS, classifier, collect
 
-# How many cases there are of each kind at least, and those that nothing here passes, with the reason.
+# How many cases there are of each kind at least.
 COUNTS = {"simple": 18, "pytorch-operator": 35, "pytorch-converted": 80}
-_OLD_SLOPE = "before opset 7 a slope per channel was not broadcast as NumPy does; ONNX Runtime refuses it too"
-KNOWN = {f"test_PReLU_{dims}d_multiparam": _OLD_SLOPE for dims in (1, 2, 3)}
 # Those whose weights are small enough to be made for a test.
 CLASSIFIERS = ("squeezenet", "shufflenet", "inception_v1")
 
@@ -31,12 +29,10 @@ def problem(case: NodeCase) -> str | None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_recorded_models(kind: str) -> None:
-    """Every case of the kind gives its recorded results, except exactly those that are known not to."""
+    """Every case of the kind gives its recorded results."""
     cases = collect(kind)
     assert len(cases) >= COUNTS[kind]
-    found = {name: what for name, case in cases.items() if (what := problem(case))}
-    assert {name: what for name, what in found.items() if name not in KNOWN} == {}
-    assert KNOWN.keys() & cases.keys() <= found.keys()
+    assert {name: what for name, case in cases.items() if (what := problem(case))} == {}
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -85,7 +85,10 @@ def _celu(node: Node, emit: Emitter) -> ir.Value:
 
 @converter("PRelu")
 def _prelu(node: Node, emit: Emitter) -> ir.Value:
-    x, slope = node[0], emit.expanded(node[1], rank_of(node[0]))
+    x, slope, rank = node[0], node[1], rank_of(node[0])
+    if node.opset < 7 and rank_of(slope) == 1 and rank > 2:
+        slope = emit.unsqueeze(slope, [0, *range(2, rank)])  # it was one number per channel
+    slope = emit.expanded(slope, rank)
     if element(x) in ("i32", "i64"):
         scaled = emit.binary("kPROD", x, slope)
         return emit.select(emit.with_number("kLESS", x, 0), scaled, x)
