@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from functools import partial
+from time import perf_counter, process_time
 
 import numpy as np
 import onnx
@@ -15,48 +16,59 @@ import mlirtrt_nb as mt
 
 from .cases import SPINE, case
 from .table import Benchmark, Row
-from .timing import alternate, middle, rounds
+from .timing import alternate, interval, middle, rounds
 
 __all__ = ["THREADS", "peer_session", "run"]
 
 THREADS = 2
 # Two sessions of one and the same model can differ for as long as they live, by where their memory happens to
 # lie. So several pairs are made, in turn ours and the peer first, and all their rounds count alike.
-PAIRS = 14
+PAIRS = 10
 SECONDS = 1.0
 
 
 def run(names: Sequence[str] = SPINE) -> list[Benchmark]:
-    """Batch 1 at the optimum shapes, the same inputs and the same number of threads for both."""
-    latency = Benchmark("cpu latency", f"onnxruntime.InferenceSession, {THREADS} threads", 1.00, 1.05)
+    """Batch 1 at the optimum shapes, the same inputs and the same number of threads for both.
+
+    Latency on a shared machine differs by some percent from one run to the next, as the interval of each row
+    says. What one thread computes, in time of the processor, is disturbed far less, and stands beside it.
+    """
+    latency = Benchmark("cpu latency", "onnxruntime.InferenceSession", 1.00, 1.05)
     for name in names:
-        latency.rows.append(_model(name))
+        latency.rows += _model(name)
         gc.collect()
     call = Benchmark("call overhead", "onnxruntime.InferenceSession.run", None, 1.2)
     call.rows.append(_one_op())
     return [latency, call]
 
 
-def peer_session(model: str | bytes) -> ort.InferenceSession:
+def peer_session(model: str | bytes, threads: int = THREADS) -> ort.InferenceSession:
     options = ort.SessionOptions()
-    options.intra_op_num_threads = THREADS
+    options.intra_op_num_threads = threads
     options.log_severity_level = 3
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _model(name: str) -> Row:
+def _model(name: str) -> list[Row]:
     path, shapes, inputs = case(name)
     plan = mt.compile(path, target="cpu", shapes=shapes, cache=False)
-    found = []
-    for n in range(PAIRS):
-        early = peer_session(path) if n % 2 else None
-        session = plan.session("cpu", threads=THREADS)
-        peer = early or peer_session(path)
-        error = _error(list(session.run(inputs).values()), peer.run(None, inputs))
-        found += rounds(partial(session.run, inputs), partial(peer.run, None, inputs), seconds=SECONDS, least=2)
-        del early, session, peer
-    ours, theirs = middle(found)
-    return Row(name, "latency", ours * 1e3, theirs * 1e3, "ms", f"max error {error:.1e}")
+    measures = {f"latency, {THREADS} threads": (THREADS, perf_counter), "CPU time, 1 thread": (1, process_time)}
+    rows = []
+    for measure, (threads, clock) in measures.items():
+        found = []
+        for n in range(PAIRS):
+            early = peer_session(path, threads) if n % 2 else None
+            session = plan.session("cpu", threads=threads)
+            peer = early or peer_session(path, threads)
+            error = _error(list(session.run(inputs).values()), peer.run(None, inputs))
+            calls = partial(session.run, inputs), partial(peer.run, None, inputs)
+            found += rounds(*calls, seconds=SECONDS, least=2, clock=clock)
+            del early, session, peer, calls
+        ours, theirs = middle(found)
+        low, high = interval(found)
+        note = f"ratio {low:.3f} to {high:.3f} (95 %); max error {error:.1e}"
+        rows.append(Row(name, measure, ours * 1e3, theirs * 1e3, "ms", note))
+    return rows
 
 
 def _error(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> float:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["alternate", "in_process", "middle", "rounds"]
+__all__ = ["alternate", "in_process", "interval", "middle", "rounds"]
 
 
 def alternate(
@@ -20,7 +20,13 @@ def alternate(
 
 
 def rounds(
-    ours: Callable[[], Any], peer: Callable[[], Any], *, seconds: float = 2.0, inner: int = 1, least: int = 4
+    ours: Callable[[], Any],
+    peer: Callable[[], Any],
+    *,
+    seconds: float = 2.0,
+    inner: int = 1,
+    least: int = 4,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[tuple[float, float]]:
     """Seconds of one call of each in rounds of two calls, in the order A B B A, then B A A B, after a warm-up.
 
@@ -28,7 +34,7 @@ def rounds(
     each other can be compared. The order turns because a call's threads go on spinning for a moment and so
     slow the one after it, and because a disturbance that lasts for two calls must not fall on one of them more
     often than on the other. `inner` calls are timed together, for calls of microseconds; `least` is a number
-    of rounds.
+    of rounds; `clock` may be `time.process_time`, which other processes disturb less.
     """
     for call in (ours, peer):
         for _ in range(max(2, inner // 10)):
@@ -37,7 +43,7 @@ def rounds(
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(found) < least or len(found) % 2:
         outer, between = (peer, ours) if len(found) % 2 else (ours, peer)
-        times = [_time(call, inner) for call in (outer, between, between, outer)]
+        times = [_time(call, inner, clock) for call in (outer, between, between, outer)]
         around, inside = (times[0] + times[3]) / 2, (times[1] + times[2]) / 2
         found.append((inside, around) if outer is peer else (around, inside))
     return found
@@ -48,11 +54,19 @@ def middle(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sorted(found, key=lambda times: times[0] / times[1])[len(found) // 2]
 
 
-def _time(call: Callable[[], Any], inner: int) -> float:
-    start = time.perf_counter()
+def interval(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Between which ratios the middle one of all possible rounds lies, with 95 % confidence, by their order."""
+    ratios = sorted(ours / peer for ours, peer in found)
+    half = 0.98 * len(ratios) ** 0.5
+    low, high = int(len(ratios) / 2 - half), int(len(ratios) / 2 + half)
+    return ratios[max(low, 0)], ratios[min(high, len(ratios) - 1)]
+
+
+def _time(call: Callable[[], Any], inner: int, clock: Callable[[], float]) -> float:
+    start = clock()
     for _ in range(inner):
         call()
-    return (time.perf_counter() - start) / inner
+    return (clock() - start) / inner
 
 
 def in_process(module: str, arguments: Sequence[str]) -> dict[str, Any]:
