@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from .errors import MlirTrtError, PlanFileError, WorkerCrashed
 from .passes.remote import place_of_user
 from .passes.reproducer import compile_command, write_reproducer
-from .passes.sending import by_value, is_own, why_unsendable
+from .passes.sending import by_value, is_own
 from .progress import Progress
-from .worker import Isolation, Outcome, Unsendable, call, inside, unheard
+from .worker import Isolation, Outcome, call, inside, unheard
 
 if TYPE_CHECKING:
     from .passes.base import Pass, PassContext
@@ -57,8 +57,6 @@ def compile_isolated(
                 progress=progress,
                 foreign=any(map(is_own, passes)),
             )
-    except Unsendable as error:
-        raise why_unsendable(passes, error) from error.__cause__
     except WorkerCrashed as error:
         crashed = _pass_of(error, passes)
         _add_reproducer(source, passes, crashed, context, error)

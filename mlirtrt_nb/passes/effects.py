@@ -8,10 +8,10 @@ from typing import Any
 
 from ..errors import MlirTrtError, WorkerCrashed
 from ..program import Program
-from ..worker import Isolation, Outcome, Unsendable, call, inside, isolation_of, unheard
+from ..worker import Isolation, Outcome, call, inside, isolation_of, unheard
 from .base import PassContext, available
 from .pipeline import Pipeline
-from .sending import by_value, is_own, why_unsendable
+from .sending import by_value, is_own
 
 __all__ = ["Effect", "effects"]
 
@@ -92,8 +92,6 @@ def _tried_remotely(
                     take=take,
                     foreign=any(map(is_own, passes)),
                 )
-        except Unsendable as error:
-            raise why_unsendable(passes, error) from error.__cause__
         except WorkerCrashed as error:
             if not error.begun:
                 raise

@@ -13,11 +13,11 @@ from ..errors import MlirTrtError, PassError, WorkerCrashed, span_of_line
 from ..ir.context import give_back
 from ..ir.rejoin import HandleReader, Rejoiner
 from ..program import Program
-from ..worker import Isolation, Outcome, Unsendable, call, inside
+from ..worker import Isolation, Outcome, call, inside
 from .base import Pass, PassContext
 from .firing import Firing
 from .reproducer import write_reproducer
-from .sending import by_value, is_own, why_unsendable
+from .sending import by_value, is_own
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -78,8 +78,6 @@ def run_remotely(
                 take=receiver.event,
                 foreign=any(map(is_own, passes)),
             )
-    except Unsendable as error:
-        raise why_unsendable(passes, error) from error.__cause__
     except WorkerCrashed as error:
         left = list(passes) if not keep else list(passes)[receiver.steps :][:1]
         error.last_good = receiver.last if keep else None

@@ -13,11 +13,12 @@ from typing import Any
 import cloudpickle
 
 from ..errors import PassError, SourceSpan, span_of_line
+from ..worker import Unsendable
 from ..worker.call import LIBRARIES
 from .base import Pass, available
 from .mlir_pass import MlirPass
 
-__all__ = ["by_value", "is_own", "why_unsendable"]
+__all__ = ["by_value", "is_own"]
 
 _HINT = "make it inside the function, or run with isolate=False, which stays in this process"
 _registering = threading.RLock()  # cloudpickle's list of modules is global
@@ -28,7 +29,7 @@ def by_value(passes: Sequence[Pass]) -> Iterator[None]:
     """Send the user's own functions and classes as they are in this process.
 
     Those of a cell go so in any case. Those of a module of the user's own would go by name, and the worker
-    would import the file, which may have been edited since.
+    would import the file, which may have been edited since. Raises PassError for a pass that cannot be sent.
     """
     modules = {id(module): module for pass_ in passes if (module := _own_module(pass_)) is not None}
     with _registering:
@@ -38,6 +39,8 @@ def by_value(passes: Sequence[Pass]) -> Iterator[None]:
             cloudpickle.register_pickle_by_value(module)
         try:
             yield
+        except Unsendable as error:
+            raise _why_unsendable(passes, error) from error.__cause__
         finally:
             for module in added:
                 with suppress(ValueError):
@@ -61,7 +64,7 @@ def _own_module(pass_: Pass) -> ModuleType | None:
     return None if file.startswith(LIBRARIES) else module
 
 
-def why_unsendable(passes: Sequence[Pass], error: Exception) -> PassError:
+def _why_unsendable(passes: Sequence[Pass], error: Exception) -> PassError:
     """An error that names the pass, and the variable, that cannot go to the worker."""
     for pass_ in passes:
         problem = _problem(pass_)
