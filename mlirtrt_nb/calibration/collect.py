@@ -20,7 +20,7 @@ from .batches import Batch, batches, count_of, synthetic_batches, told
 from .compared import compared_values
 from .content import content_hash, hashing
 from .histogram import Histogram
-from .observe import Observed, observed
+from .observe import observed
 from .runner import Runner
 from .thresholds import threshold
 
@@ -120,27 +120,23 @@ def _collect(converted: Program, given: Iterator[Batch], method: str) -> tuple[d
     first = next(given)
     watched = observed(converted, ends=method == "minmax")
     runner = Runner(watched.program)
-    histograms = {name: Histogram(counted=method != "minmax") for name in (*watched.inputs, *watched.tensors)}
+    histograms = {name: Histogram(counted=method != "minmax") for name in (*watched.inputs, *watched.outputs)}
     count = 0
     for count, (batch, outputs) in enumerate(runner.runs(chain([first], given)), 1):
-        _add(watched, histograms, batch, outputs, count)
+        for name, histogram in histograms.items():
+            try:
+                histogram.add(batch[name] if name in watched.inputs else watched.values(name, outputs))
+            except ValueError:
+                raise _not_finite(converted, batch, count, name) from None
     return {name: threshold(found, method) for name, found in histograms.items()}, count
 
 
-def _add(
-    watched: Observed,
-    histograms: dict[str, Histogram],
-    batch: Batch,
-    outputs: dict[str, np.ndarray],
-    number: int,
-) -> None:
-    for name in watched.inputs:
-        histograms[name].add(batch[name])
-    for name, given in watched.tensors.items():
-        try:
-            histograms[name].add(watched.values([outputs[output] for output in given]))
-        except ValueError:
-            raise CalibrationError(
-                f"{name!r} becomes NaN or infinity in batch {number}",
-                hint="the model overflows in float32 on this input; leave it out, or look at the op",
-            ) from None
+def _not_finite(converted: Program, batch: Batch, number: int, shown: str) -> CalibrationError:
+    """The error that names the first tensor that is not finite; `shown` may be one that was made of it."""
+    whole = observed(converted)
+    _, outputs = next(Runner(whole.program).runs(iter([batch])))
+    bad = (name for name in whole.outputs if not np.isfinite(whole.values(name, outputs)).all())
+    return CalibrationError(
+        f"{next(bad, shown)!r} becomes NaN or infinity in batch {number}",
+        hint="the model overflows in float32 on this input; leave it out, or look at the op",
+    )

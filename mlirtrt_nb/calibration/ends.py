@@ -11,26 +11,34 @@ from ..dialects.tensorrt.number_flow import is_nonnegative
 from ..ir import shapes
 from ..ir.builder import create
 
-__all__ = ["ends_in", "ends_of"]
+__all__ = ["ends_in", "ends_of", "total_of"]
 
 
 def ends_of(value: ir.Value) -> list[ir.Value]:
-    """Values in which the largest number of `value` is, its least unless it has none below 0, and, last, some
-    that are NaN if it has a NaN, which ONNX Runtime's largest and least are not.
+    """Values in which the largest number of `value` is, and its least unless it has none below 0."""
+    most = _reduced(value, "kMAX", _by_channel(value))
+    return [most] if is_nonnegative(value) else [most, _reduced(value, "kMIN", False)]
 
-    What convolutions make is reduced for each channel by itself, as pooling can do that in the blocked layout
-    that they write; the whole tensor would have to be put into another order first.
+
+def total_of(value: ir.Value) -> ir.Value:
+    """A value that has a NaN if `value` has one; ONNX Runtime's largest and least may pass it over."""
+    by_channel = _by_channel(value)
+    return _reduced(value, "kAVG" if by_channel else "kSUM", by_channel)
+
+
+def ends_in(given: Sequence[np.ndarray], total: np.ndarray | None) -> np.ndarray:
+    """The numbers among which the ends are, by what `ends_of` and, if at all, `total_of` gave; with a NaN if
+    that has any."""
+    # Of a total nothing else counts: it may be larger than any number of the tensor.
+    found = [*given] if total is None else [*given, total[np.isnan(total)]]
+    return np.concatenate([array.reshape(-1) for array in found])
+
+
+def _by_channel(value: ir.Value) -> bool:
+    """Whether pooling is to reduce `value`, which it can in the blocked layout that convolutions write. There
+    is no pooling to the least number: where that is wanted too, all is put into another order for it anyway.
     """
-    blocked = ir.RankedTensorType(value.type).rank == 4
-    least = [] if is_nonnegative(value) else [_reduced(value, "kMIN", False)]
-    average = "kAVG" if blocked else "kSUM"
-    return [_reduced(value, "kMAX", blocked), *least, _reduced(value, average, blocked)]
-
-
-def ends_in(given: Sequence[np.ndarray]) -> np.ndarray:
-    """The numbers among which the ends are, by what `ends_of` gave; with a NaN if the tensor has any."""
-    *ends, total = (array.reshape(-1) for array in given)
-    return np.concatenate([*ends, total[np.isnan(total)]])
+    return ir.RankedTensorType(value.type).rank == 4 and is_nonnegative(value)
 
 
 def _reduced(value: ir.Value, kind: str, by_channel: bool) -> ir.Value:
