@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
-__all__ = ["alternate", "in_process", "interval", "middle", "rounds"]
+__all__ = ["Cores", "alternate", "in_process", "interval", "middle", "rounds"]
+
+_Made = TypeVar("_Made")
+_THREADS = Path("/proc/self/task")  # of Linux; elsewhere threads run where the system puts them
 
 
 def alternate(
@@ -67,6 +72,39 @@ def _time(call: Callable[[], Any], inner: int, clock: Callable[[], float]) -> fl
     for _ in range(inner):
         call()
     return (clock() - start) / inner
+
+
+class Cores:
+    """Within it this thread keeps to the first of its cores, those that `spread` sees started to the others.
+
+    The system may let two threads share a core while another is idle, and more often so for whoever comes
+    second; that would be taken for a difference between the two.
+    """
+
+    def __enter__(self) -> Cores:
+        self._all = sorted(os.sched_getaffinity(0)) if _THREADS.exists() else []
+        if self._all:
+            os.sched_setaffinity(0, self._all[:1])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._all:
+            os.sched_setaffinity(0, self._all)
+
+    def spread(self, make: Callable[[], _Made]) -> _Made:
+        """Call `make`, and keep each thread that it starts on a core of its own, as far as there are cores."""
+        if not self._all:
+            return make()
+        before = _threads()
+        made = make()
+        others = self._all[1:] or self._all
+        for number, thread in enumerate(sorted(_threads() - before)):
+            os.sched_setaffinity(thread, {others[number % len(others)]})
+        return made
+
+
+def _threads() -> set[int]:
+    return {int(path.name) for path in _THREADS.iterdir()}
 
 
 def in_process(module: str, arguments: Sequence[str]) -> dict[str, Any]:
