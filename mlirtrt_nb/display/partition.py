@@ -26,7 +26,9 @@ def partition_card(partition: Partition) -> Card:
     )
     notes = []
     if partition.boundary_bytes is None:
-        notes.append(Note("Sizes need fixed shapes: give shapes= with one size per dimension", "warn"))
+        notes.append(
+            Note("Sizes need fixed shapes: give shapes= (--shape) with one size per dimension", "warn")
+        )
     sections = [Section(f"{plural(len(partition.parts), 'part')}", table_of(partition.df, limit=40, bar="ops"))]
     if len(partition.edges):
         sections.append(Section("Between the parts", table_of(partition.edges, limit=40), open=False))

@@ -61,7 +61,8 @@ _BY_OP = {op: remedy for remedy, ops in _WITHOUT_LAYER.items() for op in ops.spl
 _OTHER_OP = "replace it in the exporter by ops that have a layer; docs/onnx-conformance.md counts them by op"
 
 _FIX_DIM = (
-    "give the dimension one size: shapes={input: (1, 3, 224, 224)} with fixed numbers, or export it static"
+    "give the dimension one size: shapes={input: (1, 3, 224, 224)} (--shape input=1x3x224x224), "
+    "or export it static"
 )
 _RANK_BY = "add or drop dimensions of size 1 around it (Unsqueeze, Squeeze, Reshape)"
 _CAST = "cast its inputs to float32 or float16 before it, and back after it"
@@ -253,9 +254,13 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     (
         r"(?i)out of memory|workspace|requires? .*bytes",
         "builder",
-        "compile for smaller shapes: lower max in shapes=",
+        "compile for smaller shapes: lower max in shapes= (--shape)",
     ),
-    (r"(?i)profile|kMIN|kMAX|kOPT", "builder", "narrow the range: bring min and max in shapes= nearer to opt"),
+    (
+        r"(?i)profile|kMIN|kMAX|kOPT",
+        "builder",
+        "narrow the range: bring min and max in shapes= (--shape) nearer to opt",
+    ),
     (
         r"TensorRT refuse|cannot become a layer|has no form|op that becomes a layer|TensorRT, ",
         "builder",

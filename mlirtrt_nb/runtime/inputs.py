@@ -95,7 +95,7 @@ class InputChecker:
         if problems and all(problems):
             first = problems[0]
             more = f" (and none of the other {profiles - 1} profiles fits)" if profiles > 1 else ""
-            raise InputError(f"{first}{more}", hint="compile with shapes= that cover it")
+            raise InputError(f"{first}{more}", hint="compile with shapes= (--shape) that cover it")
 
     def _misfit(self, profile: int, shapes: Sequence[tuple[int, ...]]) -> str | None:
         for signature, shape in zip(self._inputs, shapes, strict=True):

@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from ...ir.builder import Op
 
-__all__ = ["MOVES", "is_nonnegative", "is_relu"]
+__all__ = ["MOVES", "is_nonnegative", "is_relu", "only_moves"]
 
 # Ops whose numbers are those of their first operand, or a selection of them.
 MOVES = frozenset(
@@ -24,9 +24,17 @@ MOVES = frozenset(
         "identity",
     )
 )
-# These keep a number's sign as well.
-_SIGN_KEPT = MOVES | {"tensorrt.pooling", "tensorrt.quantize", "tensorrt.dequantize"}
+# These make other numbers, of the same sign.
+_SIGN_KEPT = frozenset({"tensorrt.pooling", "tensorrt.quantize", "tensorrt.dequantize"})
 _DEPTH = 6  # ops that are looked through to find a ReLU
+
+
+def only_moves(operation: ir.Operation) -> bool:
+    """Whether an op's numbers are all among those of its first operand, or 0: a slice may be given another one
+    to put outside of its input."""
+    if operation.name == "tensorrt.slice" and Op.of(operation).operand("fill") is not None:
+        return False
+    return operation.name in MOVES
 
 
 def is_relu(operation: ir.Operation) -> bool:
@@ -43,6 +51,5 @@ def is_nonnegative(value: ir.Value, depth: int = _DEPTH) -> bool:
         return True
     if operation.name == "tensorrt.concatenation":
         return all(is_nonnegative(part, depth - 1) for part in operation.operands)
-    if operation.name == "tensorrt.slice" and Op.of(operation).operand("fill") is not None:
-        return False  # which may be any number
-    return operation.name in _SIGN_KEPT and is_nonnegative(operation.operands[0], depth - 1)
+    keeps_signs = operation.name in _SIGN_KEPT or only_moves(operation)
+    return keeps_signs and is_nonnegative(operation.operands[0], depth - 1)

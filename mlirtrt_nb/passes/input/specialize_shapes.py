@@ -69,7 +69,7 @@ def _contradiction(operation: ir.Operation, message: str, *, given: bool) -> Sha
     shapes = ", ".join(str(value.type) for value in operation.operands if str(value.type) != "none")
     reason = message.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
     what = "the input shapes do not suit the model" if given else "the model's own shapes contradict each other"
-    hint = "check shapes= against what the model was made for"
+    hint = "check shapes= (--shape) against what the model was made for"
     return ShapeError(
         f"{what}: {reason}",
         where=f"node {name!r} ({identity(operation.name)[1]}) of {shapes}",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...dialects.tensorrt.number_flow import MOVES
+from ...dialects.tensorrt.number_flow import only_moves
 from ...ir.builder import Op, create
 from ...program import Program
 from ..tensorrt.matching import maker, operations
@@ -111,4 +111,4 @@ def is_move(operation: ir.Operation) -> bool:
     """Whether the op's numbers are all among those of its first operand, so that both have one range."""
     if operation.name == "tensorrt.pooling":
         return str(Op.of(operation).attr("poolingType")) == "kMAX"
-    return operation.name in MOVES
+    return only_moves(operation)

@@ -71,7 +71,7 @@ def _axis(operation: ir.Operation) -> str:
 
 def _widen_moves(program: Program) -> int:
     """A move that reads what was cast down, and whose results are all cast up again, stays wide."""
-    from ...dialects.tensorrt.number_flow import MOVES
+    from ...dialects.tensorrt.number_flow import MOVES, only_moves
     from ..tensorrt.matching import erase_unused, maker, operations
 
     changed = 0
@@ -79,6 +79,8 @@ def _widen_moves(program: Program) -> int:
         down = maker(move.operands[0], "cast")
         readers = [use.owner.operation for use in move.results[0].uses]
         if down is None or not readers or not all(_goes_to(reader, down) for reader in readers):
+            continue
+        if not only_moves(move):  # what it is given beside its input stays narrow
             continue
         if not _widens_back(down, readers[0]):
             continue

@@ -215,3 +215,15 @@ def test_progress_is_told_and_stops() -> None:
     phases: list[str] = []
     mt.compile(program, precision=precision, progress=lambda *step: phases.append(step[0]) or True)
     assert phases.count("calibration") == 3
+
+
+def test_what_a_padding_adds_has_a_range_too() -> None:
+    """A slice that fills with a number of its own hands on more than it reads."""
+    model = dynamic()
+    pad = helper.make_node("Pad", ["r", "pads", "value"], ["p"], name="pad")
+    model.graph.node.insert(1, pad)
+    model.graph.node[2].input[0] = "p"
+    model.graph.initializer.append(numpy_helper.from_array(np.array([1, 0, 0, 0]), "pads"))
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(9), "value"))
+    found = mt.calibrate(mt.load(model), [np.full((2, 16), 3, np.float32)], "minmax").ranges
+    assert list(found.values()) == [9.0]

@@ -50,3 +50,24 @@ def test_rounding_again_with_the_same_scale() -> None:
     """Rounded numbers rounded again by their own scale are the same; by another scale they are not."""
     assert "quantize" not in dict(simplified(pair("%s")))
     assert "quantize" in dict(simplified(pair("%t")))
+
+
+def padded(fill: str) -> Program:
+    """What is cast down, sliced beyond its end, and cast up again."""
+    return text_program(
+        "%x: tensor<4xf32>",
+        f"""
+        %f = tensorrt.constant dense<9.0> : tensor<f16>
+        %a = tensorrt.cast %x : tensor<4xf32> to tensor<4xf16>
+        %s = tensorrt.slice %a[0][6][1] {fill} {{mode = #tensorrt.slice_mode<kFILL>}}
+          : tensor<4xf16> to tensor<6xf16>
+        %b = tensorrt.cast %s : tensor<6xf16> to tensor<6xf32>
+        """,
+        "%b : tensor<6xf32>",
+    )
+
+
+def test_moves_between_casts_stay_wide() -> None:
+    """Except one that is given a number of its own, which is narrow."""
+    assert ("slice", "f32") in simplified(padded(""))
+    assert ("slice", "f16") in simplified(padded("fill(%f : tensor<f16>)"))
