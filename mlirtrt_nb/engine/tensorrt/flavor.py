@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from ...errors import MissingDependencyError, OptionError, TargetError
+from ...target_names import AHEAD_OF_TIME
 
 __all__ = [
     "FLAVORS",
@@ -36,7 +37,6 @@ _MODULES = {
     "tensorrt": (("tensorrt",), "TensorRT", "pip install tensorrt"),
 }
 FLAVORS = tuple(_MODULES)
-AHEAD_OF_TIME = ("sm75", "sm80", "sm86", "sm89", "sm120", "sm121")
 PRESENT_GPU = "cuda"
 
 

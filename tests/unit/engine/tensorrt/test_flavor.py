@@ -7,7 +7,6 @@ from types import ModuleType
 
 import pytest
 
-from mlirtrt_nb import targets as public
 from mlirtrt_nb.engine.tensorrt import check_target, flavor, import_tensorrt, targets
 from mlirtrt_nb.errors import MissingDependencyError, OptionError, TargetError
 
@@ -20,11 +19,6 @@ def test_the_ahead_of_time_targets() -> None:
         check_target("tensorrt_rtx", target)
         member = flavor.compute_capability(import_tensorrt(), target)
         assert member.name == target.upper()
-
-
-def test_the_targets_of_the_public_interface_are_these() -> None:
-    """What `mt.compile` calls a target is what the builder knows."""
-    assert public.AHEAD_OF_TIME == flavor.AHEAD_OF_TIME
 
 
 def test_an_unknown_target_lists_the_known_ones() -> None:
