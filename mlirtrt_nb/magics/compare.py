@@ -5,21 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import (
-    Magics,
-    line_magic,
-    magics_class,
-    needs_local_scope,
-    no_var_expand,
-    output_can_be_silenced,
-)
+from IPython.core.magic import Magics, magics_class
 from traitlets import Unicode
 
 from ..options import parse_shape_options, parse_target_options
 from ..program import Program
 from ..progress import Progress
-from .arguments import Parser, documented
-from .namespace import Scope, check_name
+from .arguments import Parser
+from .command import command
+from .namespace import Scope
 from .progress import run
 
 if TYPE_CHECKING:
@@ -69,17 +63,8 @@ class TrtCompareMagics(Magics):
         "fp32,fp16,int8", help="Precisions where --precision is not given, separated by commas."
     ).tag(config=True)
 
-    @no_var_expand
-    @output_can_be_silenced
-    @needs_local_scope
-    @line_magic
-    @documented(_parser)
-    def trt_compare(self, line: str, local_ns: dict[str, Any] | None = None) -> Any:
-        arguments = _parser.parse(line)
-        if arguments is None:
-            return None
-        check_name(arguments.name)
-        scope = Scope(self.shell, local_ns)
+    @command(_parser)
+    def trt_compare(self, arguments: Namespace, scope: Scope) -> Comparison:
         source = scope.source(arguments.source)
         given = {
             "precisions": [scope.precision(word) for word in self._words(arguments)],

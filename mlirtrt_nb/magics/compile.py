@@ -5,15 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import (
-    Magics,
-    cell_magic,
-    line_magic,
-    magics_class,
-    needs_local_scope,
-    no_var_expand,
-    output_can_be_silenced,
-)
+from IPython.core.magic import Magics, cell_magic, magics_class, needs_local_scope, no_var_expand
 from traitlets import Unicode
 
 from ..options import parse_shape_options, parse_target_options
@@ -21,6 +13,7 @@ from ..program import Program
 from ..progress import Progress
 from ..worker import Isolation
 from .arguments import Parser, documented
+from .command import command
 from .mlir import program_of_cell
 from .namespace import Scope, check_name
 from .progress import run
@@ -65,13 +58,9 @@ class TrtCompileMagics(Magics):
     target = Unicode("cpu", help="Targets where --target is not given, separated by commas.").tag(config=True)
     precision = Unicode("fp32", help="Precision where --precision is not given.").tag(config=True)
 
-    @no_var_expand
-    @output_can_be_silenced
-    @needs_local_scope
-    @line_magic
-    @documented(_parser)
-    def trt_compile(self, line: str, local_ns: dict[str, Any] | None = None) -> Any:
-        return self._run(line, None, local_ns)
+    @command(_parser)
+    def trt_compile(self, arguments: Namespace, scope: Scope) -> Plan:
+        return self._run(arguments, None, scope)
 
     # IPython looks for the semicolon that silences a cell by reading it as Python, which MLIR is not.
     @no_var_expand
@@ -79,14 +68,13 @@ class TrtCompileMagics(Magics):
     @cell_magic("trt_compile")
     @documented(_parser)
     def trt_compile_cell(self, line: str, cell: str, local_ns: dict[str, Any] | None = None) -> Any:
-        return self._run(line, cell, local_ns)
-
-    def _run(self, line: str, cell: str | None, local_ns: dict[str, Any] | None) -> Any:
         arguments = _parser.parse(line)
         if arguments is None:
             return None
         check_name(arguments.name)
-        scope = Scope(self.shell, local_ns)
+        return self._run(arguments, cell, Scope(self.shell, local_ns))
+
+    def _run(self, arguments: Namespace, cell: str | None, scope: Scope) -> Plan:
         source = self._source(arguments, cell, scope)
         precision = scope.precision(arguments.precision or self.precision)
         plan = run(
@@ -94,7 +82,7 @@ class TrtCompileMagics(Magics):
             self._title(arguments, source),
             lambda report: self._compile(arguments, source, precision, report),
         )
-        Scope(self.shell).store(arguments.name, plan)
+        scope.store(arguments.name, plan)
         return plan
 
     def _source(self, arguments: Namespace, cell: str | None, scope: Scope) -> Any:

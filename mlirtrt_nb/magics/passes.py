@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import (
-    Magics,
-    line_magic,
-    magics_class,
-    needs_local_scope,
-    no_var_expand,
-    output_can_be_silenced,
-)
+from IPython.core.magic import Magics, magics_class
 
 from ..options import parse_shape_options, parse_target_options
-from .arguments import Parser, documented
-from .namespace import Scope, check_name
+from .arguments import Parser
+from .command import command
+from .namespace import Scope
 
 if TYPE_CHECKING:
     from ..widgets.explorer import Explorer
@@ -41,19 +36,10 @@ _parser.add_argument("--name", metavar="N", help="variable to store the Explorer
 class TrtPassesMagics(Magics):
     """The pass explorer."""
 
-    @no_var_expand
-    @output_can_be_silenced
-    @needs_local_scope
-    @line_magic
-    @documented(_parser)
-    def trt_passes(self, line: str, local_ns: dict[str, Any] | None = None) -> Explorer | None:
+    @command(_parser)
+    def trt_passes(self, arguments: Namespace, scope: Scope) -> Explorer:
         from ..widgets.explorer import explore
 
-        arguments = _parser.parse(line)
-        if arguments is None:
-            return None
-        check_name(arguments.name)
-        scope = Scope(self.shell, local_ns)
         explorer = explore(
             scope.source(arguments.source),
             _pipeline(scope, arguments.passes),
@@ -64,7 +50,7 @@ class TrtPassesMagics(Magics):
         )
         if arguments.html:
             explorer.to_html(arguments.html)
-        Scope(self.shell).store(arguments.name, explorer)
+        scope.store(arguments.name, explorer)
         return explorer
 
 

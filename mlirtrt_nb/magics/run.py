@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from IPython.core.error import UsageError
-from IPython.core.magic import (
-    Magics,
-    line_magic,
-    magics_class,
-    needs_local_scope,
-    no_var_expand,
-    output_can_be_silenced,
-)
+from IPython.core.magic import Magics, magics_class
 from traitlets import Unicode
 
-from .arguments import Parser, documented
-from .namespace import Scope, check_name
+from .arguments import Parser
+from .command import command
+from .namespace import Scope
 
 if TYPE_CHECKING:
+    from ..diagnosis import Machine
     from ..plan import Plan
+    from ..reports.latency import LatencyReport
+    from ..reports.plan_report import PlanReport
     from ..runtime.session import Session
 
 __all__ = ["TrtRunMagics"]
@@ -66,36 +64,18 @@ class TrtRunMagics(Magics):
         # A session costs much more than a call, so it is kept for as long as its Plan lives.
         self._sessions: WeakKeyDictionary[Plan, dict[str, Session]] = WeakKeyDictionary()
 
-    @no_var_expand
-    @output_can_be_silenced
-    @needs_local_scope
-    @line_magic
-    @documented(_run)
-    def trt_run(self, line: str, local_ns: dict[str, Any] | None = None) -> Any:
-        arguments = _run.parse(line)
-        if arguments is None:
-            return None
-        check_name(arguments.name)
-        scope = Scope(self.shell, local_ns)
+    @command(_run)
+    def trt_run(self, arguments: Namespace, scope: Scope) -> Any:
         session = self._session(scope, arguments.plan, arguments.device)
         positional, named = _inputs(scope, arguments.inputs)
         outputs = session(*positional, **named)
         scope.store(arguments.name, outputs)
         return outputs
 
-    @no_var_expand
-    @output_can_be_silenced
-    @needs_local_scope
-    @line_magic
-    @documented(_bench)
-    def trt_bench(self, line: str, local_ns: dict[str, Any] | None = None) -> Any:
+    @command(_bench)
+    def trt_bench(self, arguments: Namespace, scope: Scope) -> LatencyReport:
         from ..reports.latency import benchmark
 
-        arguments = _bench.parse(line)
-        if arguments is None:
-            return None
-        check_name(arguments.name)
-        scope = Scope(self.shell, local_ns)
         session = self._session(scope, arguments.plan, arguments.device)
         report = benchmark(
             session,
@@ -108,25 +88,15 @@ class TrtRunMagics(Magics):
         scope.store(arguments.name, report)
         return report
 
-    @no_var_expand
-    @output_can_be_silenced
-    @needs_local_scope
-    @line_magic
-    @documented(_report)
-    def trt_report(self, line: str, local_ns: dict[str, Any] | None = None) -> Any:
-        arguments = _report.parse(line)
-        if arguments is None:
-            return None
-        return _plan(Scope(self.shell, local_ns), arguments.plan).report
+    @command(_report)
+    def trt_report(self, arguments: Namespace, scope: Scope) -> PlanReport:
+        return _as_plan(scope.find(arguments.plan, "a Plan"), arguments.plan).report
 
-    @no_var_expand
-    @output_can_be_silenced
-    @line_magic
-    @documented(_doctor)
-    def trt_doctor(self, line: str) -> Any:
+    @command(_doctor)
+    def trt_doctor(self, arguments: Namespace, scope: Scope) -> Machine:
         from ..diagnosis import doctor
 
-        return doctor() if _doctor.parse(line) is not None else None
+        return doctor()
 
     def _session(self, scope: Scope, text: str, device: str | None) -> Session:
         from ..runtime.session import Session
@@ -140,10 +110,6 @@ class TrtRunMagics(Magics):
         if wanted not in kept:
             kept[wanted] = plan.session(device=wanted)
         return kept[wanted]
-
-
-def _plan(scope: Scope, text: str) -> Plan:
-    return _as_plan(scope.find(text, "a Plan"), text)
 
 
 def _as_plan(found: Any, text: str) -> Plan:

@@ -1,0 +1,42 @@
+"""What every line magic does first: read its line, and find the variables that it can see."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from IPython.core.magic import line_magic, needs_local_scope, no_var_expand, output_can_be_silenced
+
+from .arguments import Parser, documented
+from .namespace import Scope, check_name
+
+__all__ = ["command"]
+
+
+def command(parser: Parser) -> Callable[[Callable[[Any, Namespace, Scope], Any]], Any]:
+    """Decorator: make a line magic of a method of the parsed arguments and the scope.
+
+    The line is taken to the letter, a semicolon silences what is shown, and a line that asks for help gets it
+    and nothing else. Where there is a `--name`, it is checked before any work is done; storing the result is
+    the method's own.
+    """
+
+    def decorate(method: Callable[[Any, Namespace, Scope], Any]) -> Any:
+        @no_var_expand
+        @output_can_be_silenced
+        @needs_local_scope
+        @line_magic
+        @documented(parser)
+        @wraps(method)
+        def magic(self: Any, line: str, local_ns: dict[str, Any] | None = None) -> Any:
+            arguments = parser.parse(line)
+            if arguments is None:
+                return None
+            check_name(getattr(arguments, "name", None))
+            return method(self, arguments, Scope(self.shell, local_ns))
+
+        return magic
+
+    return decorate
