@@ -7,7 +7,7 @@ import numpy as np
 from ....ir.builder import Op
 from ....ir.constants import value_of
 from ..scope import Constant, Scope, element_type
-from .integer_kernels import is_rounded_relu
+from .integer_kernels import is_integer_product, is_rounded_relu
 from .linear_algebra import fused_bias
 from .registry import emits
 
@@ -64,6 +64,11 @@ def activation(op: Op, scope: Scope) -> None:
     kind = op.attr("activationType")
     x = scope.tensor(op.operand("input"))
     alpha, beta = op.attr("alpha"), op.attr("beta")
+    if kind == "kRELU" and is_integer_product(op.operand("input")):
+        # ONNX Runtime looks through a Relu for the rounding of a product, and not finding it behind one, would
+        # make the weights real numbers in each run.
+        scope.set(op.operation.results[0], scope.op("Max", [x, scope.like(0, x)]))
+        return
     scope.set(op.operation.results[0], _activate(scope, kind, x, alpha, beta))
 
 

@@ -25,10 +25,15 @@ __all__ = [
     "form_of",
     "gives_integers",
     "integer_bias",
+    "integer_row",
     "is_integer_kernel",
+    "is_integer_product",
     "is_rounded_relu",
     "source_kind",
 ]
+
+
+_INTEGER_OPS = ("tensorrt.convolution", "tensorrt.matrix_multiply", "tensorrt.element_wise")
 
 
 @dataclass(frozen=True)
@@ -84,11 +89,14 @@ def is_integer_kernel(value: ir.Value, scope: Scope) -> bool:
 
 
 def source_kind(op: Op, scope: Scope) -> str | None:
-    """How the rounded numbers are written that go into the convolution or sum before a `quantize`, if any."""
+    """How the rounded numbers are written that go into the convolution, product or sum before a `quantize`, if
+    any."""
     producer = _maker(op.operand("input"))
     if producer is not None and is_relu(producer):
         producer = _maker(producer.operands[0])
-    if producer is None or producer.name not in ("tensorrt.convolution", "tensorrt.element_wise"):
+    if producer is not None and producer.name == "tensorrt.element_wise":
+        producer = next((_maker(part) for part in producer.operands if _is_product(part)), producer)
+    if producer is None or producer.name not in _INTEGER_OPS:
         return None
     source = _maker(producer.operands[0])
     if source is None or source.name != "tensorrt.dequantize":
@@ -115,6 +123,26 @@ def gives_integers(convolution: ir.Operation) -> bool:
     return bool(readers) and all(_rounds(reader) or is_rounded_relu(reader) for reader in readers)
 
 
+def is_integer_product(value: ir.Value) -> bool:
+    """Whether a value is a product of two matrices that are dequantized from i8, or that and a sum."""
+    operation = _maker(value)
+    if operation is not None and operation.name == "tensorrt.element_wise":
+        return any(is_integer_product(part) for part in operation.operands if _is_product(part))
+    return _is_product(value) and all(_is_from_integers(part) for part in value.owner.operands)
+
+
+def _is_product(value: ir.Value) -> bool:
+    operation = _maker(value)
+    return operation is not None and operation.name == "tensorrt.matrix_multiply"
+
+
+def _is_from_integers(value: ir.Value) -> bool:
+    operation = _maker(value)
+    if operation is None or operation.name != "tensorrt.dequantize":
+        return False
+    return element_type(operation.operands[0]) == "i8"
+
+
 def _rounds(operation: ir.Operation) -> bool:
     if operation.name != "tensorrt.quantize" or element_type(operation.results[0]) != "i8":
         return False
@@ -128,18 +156,37 @@ def _readers(value: ir.Value) -> list[ir.Operation]:
 
 
 def integer_bias(op: Op, scope: Scope, names: tuple[str, str]) -> str | None:
-    """The bias of a convolution of i8 numbers, rounded to i32 in the units of its products; else None.
+    """The bias of a convolution of i8 numbers, see `_rounded_bias`; None if it computes in real numbers.
 
-    `names` are those of the kernel and the bias. What is lost is less than one unit of the sum.
+    `names` are those of the kernel and the bias.
     """
-    if not gives_integers(op.operation):
-        return None
-    step = _step(op.operand("input"), scope)
-    steps = _step(op.operand(names[0]), scope)
     bias = op.raw(f"{names[1]}Static")
-    if step is None or step.ndim or steps is None or bias is None:
+    if bias is None or not gives_integers(op.operation):
         return None
     array = value_of(bias, scope.writer.weights)  # type: ignore[arg-type]
+    return _rounded_bias(array, op.operand("input"), op.operand(names[0]), scope)
+
+
+def integer_row(product: Op, bias: ir.Value, scope: Scope) -> str | None:
+    """The same for a constant row that is added to a product of i8 matrices, whose second has a scale for each
+    column of the result, or one scale."""
+    weight, row = product.operand("input1"), scope.constant(bias)
+    if row is None or weight is None or isinstance(weight.owner, ir.Block):
+        return None
+    axis = weight.owner.attributes["axis"].value if "axis" in weight.owner.attributes else None
+    if axis is not None and axis != (0 if product.attr("op1") == "kTRANSPOSE" else 1):
+        return None
+    return _rounded_bias(row.array.reshape(-1), product.operand("input0"), weight, scope)
+
+
+def _rounded_bias(
+    array: np.ndarray, data: ir.Value | None, weight: ir.Value | None, scope: Scope
+) -> str | None:
+    """A bias rounded to i32 in the units of the products of `data` and `weight`, which are dequantized from i8;
+    None if they are not. What is lost is less than one unit of the sum."""
+    step, steps = _step(data, scope), _step(weight, scope)
+    if step is None or step.ndim or steps is None:
+        return None
     if array.dtype != np.float32 or steps.shape not in ((), array.shape):
         return None
     units = np.broadcast_to(step * steps, array.shape).astype(np.float32)

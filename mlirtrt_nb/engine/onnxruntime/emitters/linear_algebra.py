@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from ....ir.builder import Op
 from ..scope import Scope
+from .integer_kernels import integer_row
 from .quantization import dequantized_matrix
 from .registry import emits
 
@@ -127,7 +128,10 @@ def fused_bias(sum_op: Op, scope: Scope) -> bool:
     if found is None:
         return False
     product, bias = found
-    row = scope.tensor(bias, [ir.RankedTensorType(bias.type).get_dim_size(1)])
+    # ONNX Runtime multiplies integers only if the bias is one as well.
+    row = integer_row(product, bias, scope)
+    if row is None:
+        row = scope.tensor(bias, [ir.RankedTensorType(bias.type).get_dim_size(1)])
     scope.set(sum_op.operation.results[0], _gemm(product, scope, row))
     return True
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from torch_mlir.dialects import func
 
@@ -127,6 +128,23 @@ def test_layer_norm_is_one_node() -> None:
     model = emitted("%x: tensor<?x4x8xf32>", body, "%0 : tensor<?x4x8xf32>")
     assert kinds(model) == ["LayerNormalization"]
     assert set(initializers(model).values()) == {(8,)}
+
+
+@pytest.mark.parametrize(("beta", "expected"), [(0.5, 1), (0.75, 2), (1.0, 0), (0.6, None)])
+@pytest.mark.parametrize("shape", ["2x8x5x6", "2x8x5"])
+def test_response_normalization(beta: float, expected: int | None, shape: str) -> None:
+    """A power that roots make is made of roots, which ONNX Runtime computes faster; the numbers are LRN's."""
+    body = f"""%0 = tensorrt.lrn {{alpha = 0.3 : f32, beta = {beta} : f32, k = 1.5 : f32, windowSize = 5 : i64}}
+      %x : tensor<{shape}xf32>"""
+    model = emitted(f"%x: tensor<{shape}xf32>", body, f"%0 : tensor<{shape}xf32>").model
+    nodes = [node.op_type for node in model.graph.node]
+    assert ("LRN" in nodes) == (expected is None) and nodes.count("Sqrt") == (expected or 0)
+    x = np.random.default_rng(0).standard_normal([int(d) for d in shape.split("x")], dtype=np.float32)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    squares = np.pad(x * x, [(0, 0), (2, 2), *[(0, 0)] * (x.ndim - 2)])
+    sums = sum(squares[:, n : n + 8] for n in range(5))
+    wanted = x / (1.5 + 0.3 / 5 * sums) ** beta
+    np.testing.assert_allclose(session.run(None, {session.get_inputs()[0].name: x})[0], wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

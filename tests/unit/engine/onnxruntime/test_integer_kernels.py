@@ -12,15 +12,15 @@ import pytest
 import mlirtrt_nb as mt
 from mlirtrt_nb.dialects.onnx.ort_session import SessionSettings, open_session
 
-from ...passes.precision.programs import calibration, convolutions, residual
+from ...passes.precision.programs import calibration, convolutions, dense, residual
 
 MODELS = {"convolutions": convolutions, "residual": residual}
 
 
-def run(name: str, optimization: str, path: Path) -> tuple[np.ndarray, Counter[str]]:
-    """The int8 result with no exceptions, and the kinds of nodes that ran."""
-    program = mt.load(MODELS[name]())
-    precision = mt.Precision("int8", calibration=calibration(program), defaults=False)
+def run(name: str, optimization: str, path: Path, *, defaults: bool = False) -> tuple[np.ndarray, Counter[str]]:
+    """The int8 result, with the usual exceptions or with none, and the kinds of nodes that ran."""
+    program = mt.load((MODELS | {"dense": dense})[name]())
+    precision = mt.Precision("int8", calibration=calibration(program), defaults=defaults)
     plan = mt.compile(program, precision=precision, cache=False)
     (engine,) = plan.engine_values
     settings = SessionSettings(threads=1, optimization=optimization)
@@ -69,3 +69,14 @@ def test_full_numbers_meet_unsigned_kernels(name: str, tmp_path: Path) -> None:
     }
     assert (128, "UINT8") in pairs
     assert pairs <= {(128, "UINT8"), (0, "INT8")}
+
+
+@pytest.mark.parametrize(("defaults", "count"), [(False, 4), (True, 2)])
+def test_products_with_a_bias_multiply_integers(defaults: bool, count: int, tmp_path: Path) -> None:
+    """Also one behind whose ReLU nothing is rounded, since the last product is left in f32: its weights would
+    be made real in each run."""
+    plain, _ = run("dense", "none", tmp_path / "plain.onnx", defaults=defaults)
+    fast, fused = run("dense", "all", tmp_path / "fast.onnx", defaults=defaults)
+    assert fused["QGemm"] == count and fused["Gemm"] + fused["FusedGemm"] == 4 - count
+    assert fused["DequantizeLinear"] == 0
+    assert np.abs(fast - plain).max() <= 0.02 * np.abs(plain).max()

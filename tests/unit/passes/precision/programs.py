@@ -8,7 +8,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 import mlirtrt_nb as mt
 from mlirtrt_nb.program import Program
 
-__all__ = ["attributes_of", "calibration", "convolutions", "op_types", "residual", "text_program"]
+__all__ = ["attributes_of", "calibration", "convolutions", "dense", "op_types", "residual", "text_program"]
 
 
 def text_program(arguments: str, body: str, result: str) -> Program:
@@ -65,6 +65,19 @@ def residual() -> ModelProto:
         helper.make_node("Conv", ["r2", "w3"], ["y"], name="head", pads=[1] * 4),
     ]
     return _model(nodes, weights, [1, 8, 6, 6], "y")
+
+
+def dense() -> ModelProto:
+    """x (1 x 64) -> four products with a bias, with ReLUs in between -> y (1 x 16)."""
+    sizes = (64, 48, 32, 24, 16)
+    weights = {f"w{n}": _kernel(n, sizes[n + 1], sizes[n]) for n in range(4)}
+    weights |= {f"b{n}": np.linspace(-1, 1, sizes[n + 1], dtype=np.float32) for n in range(4)}
+    nodes, value = [], "x"
+    for n in range(4):
+        nodes.append(helper.make_node("Gemm", [value, f"w{n}", f"b{n}"], [f"g{n}"], name=f"gemm{n}", transB=1))
+        nodes.append(helper.make_node("Relu", [f"g{n}"], [f"r{n}"], name=f"relu{n}"))
+        value = f"r{n}"
+    return _model(nodes[:-1], weights, [1, 64], "g3")
 
 
 def calibration(program: Program, method: str = "minmax") -> mt.Calibration:
