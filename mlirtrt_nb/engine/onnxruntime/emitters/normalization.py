@@ -13,6 +13,7 @@ from .registry import emits
 __all__: list[str] = []
 
 _EPS = 1e-5
+_END = 2**63 - 1
 
 
 @emits("softmax")
@@ -37,7 +38,7 @@ def lrn(op: Op, scope: Scope) -> None:
     name, rank = scope.tensor(op.operand("input")), op.type("input").rank
     # Two spatial dimensions; which they are does not matter.
     image = name if rank == 4 else reshape(scope, name, [0, 0, -1, 1])
-    made = _by_pooling(op, scope, scope.cast(image, "f32"))
+    made = _by_roots(op, scope, scope.cast(image, "f32"))
     if made is None:
         attributes = {"size": op.attr("windowSize"), "alpha": op.attr("alpha"), "beta": op.attr("beta")}
         made = scope.op("LRN", [image], bias=op.attr("k"), **attributes)
@@ -45,24 +46,41 @@ def lrn(op: Op, scope: Scope) -> None:
     scope.set(op.operation.results[0], made)
 
 
-def _by_pooling(op: Op, scope: Scope, x: str) -> str | None:
+def _by_roots(op: Op, scope: Scope, x: str) -> str | None:
     """x / (k + alpha * mean of squares over some channels) ** beta; None where beta takes more than roots.
 
-    ONNX Runtime's kernel raises each number to a power by itself: this takes a quarter of its time or less.
+    ONNX Runtime's kernel raises each number to a power by itself: this takes a third of its time or less.
     """
-    beta = op.attr("beta")
+    beta, size = op.attr("beta"), op.attr("windowSize")
     if beta not in (0.5, 0.75, 1.0):
         return None
-    size, axis = op.attr("windowSize"), scope.literal([1])
-    pads = [(size - 1) // 2, 0, 0] * 2
-    squares = scope.op("Unsqueeze", [scope.op("Mul", [x, x]), axis])
-    means = scope.op("AveragePool", [squares], kernel_shape=[size, 1, 1], pads=pads, count_include_pad=1)
-    weighted = scope.op("Mul", [scope.op("Squeeze", [means, axis]), scope.like(op.attr("alpha"), x)])
+    around = [0, size // 2, 0, 0] * 2
+    squares = scope.op("Pad", [scope.op("Mul", [x, x]), scope.literal(around)])
+    sums = _window_sums(scope, squares, size)
+    weighted = scope.op("Mul", [sums, scope.like(op.attr("alpha") / size, x)])
     power = scope.op("Add", [weighted, scope.like(op.attr("k"), x)])
     if beta != 1.0:
         root = scope.op("Sqrt", [power])
         power = root if beta == 0.5 else scope.op("Mul", [root, scope.op("Sqrt", [root])])
     return scope.op("Div", [x, power])
+
+
+def _window_sums(scope: Scope, x: str, size: int) -> str:
+    """The sums of `size` neighbours along dimension 1, which becomes shorter by one less than that: sums of 1,
+    2, 4, ... are made of each other, and those of the right lengths put together."""
+
+    def cut(name: str, start: int, end: int) -> str:
+        return scope.op("Slice", [name, *(scope.literal([n]) for n in (start, end, 1))])
+
+    sums, done = "", 0
+    part, length = x, 1
+    while True:
+        if size & length:
+            sums = scope.op("Add", [cut(sums, 0, -length), cut(part, done, _END)]) if done else part
+            done += length
+        if done == size:
+            return sums
+        part, length = scope.op("Add", [cut(part, 0, -length), cut(part, length, _END)]), 2 * length
 
 
 @emits("normalization")
