@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from torch_mlir import ir
 
 from ....ir.builder import Op
 from ....ir.constants import handle_name, value_of
 from ..scope import Constant, Scope
 from .dims import dims_of, refuse
-from .integer_kernels import integer_bias
+from .integer_kernels import integer_bias, is_rounded_again
 from .quantization import dequantized_kernel
 from .registry import emits
 
@@ -97,11 +98,21 @@ def pooling(op: Op, scope: Scope) -> None:
     kind = op.attr("poolingType")
     if kind == "kMAX":
         made = scope.op("MaxPool", [name], **window)
+        if _is_pooled_before_rounding(op.operand("input"), scope):
+            # Else ONNX Runtime moves the rounding in front of the pooling again.
+            made = scope.op("Max", [made, scope.like(-np.inf, made)])
     elif kind == "kAVERAGE":
         made = scope.op("AveragePool", [name], count_include_pad=counted, **window)
     else:
         made = _blend(scope, name, window, counted, op.attr("blendFactor"))
     scope.set(op.operation.results[0], made)
+
+
+def _is_pooled_before_rounding(value: ir.Value, scope: Scope) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "tensorrt.dequantize":
+        return False
+    return is_rounded_again(owner.operation.operands[0], scope)
 
 
 def _blend(scope: Scope, name: str, window: dict[str, Any], counted: int | None, share: float) -> str:

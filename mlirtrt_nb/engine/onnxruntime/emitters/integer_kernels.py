@@ -28,6 +28,7 @@ __all__ = [
     "integer_row",
     "is_integer_kernel",
     "is_integer_product",
+    "is_rounded_again",
     "is_rounded_relu",
     "source_kind",
 ]
@@ -114,6 +115,31 @@ def is_rounded_relu(operation: ir.Operation) -> bool:
         return False
     readers = _readers(operation.results[0])
     return bool(readers) and all(_rounds(reader) for reader in readers)
+
+
+def is_rounded_again(value: ir.Value, scope: Scope) -> bool:
+    """Whether a value is the result of a `quantize` of real numbers, of which then only the largest of each
+    window are, by the same scale, rounded again: this changes nothing, and ONNX Runtime pools real numbers
+    faster."""
+    operation = _maker(value)
+    if operation is None or not _rounds(operation):
+        return False
+    producer = _maker(operation.operands[0])
+    if producer is None or producer.name in (*_INTEGER_OPS, "tensorrt.activation"):
+        return False  # what they give may be rounded as it is made
+    pools = [pool for reader in _readers(operation.results[0]) for pool in _readers(reader.results[0])]
+    rounded = [reader for pool in pools for reader in _readers(pool.results[0])]
+    return (
+        element_type(operation.operands[0]) == "f32"
+        and bool(rounded)
+        and all(p.name == "tensorrt.pooling" and Op.of(p).attr("poolingType") == "kMAX" for p in pools)
+        and all(_rounds(reader) and _same_scale(reader, operation, scope) for reader in rounded)
+    )
+
+
+def _same_scale(one: ir.Operation, other: ir.Operation, scope: Scope) -> bool:
+    first, second = (scope.constant(operation.operands[1]) for operation in (one, other))
+    return first is not None and second is not None and bool(np.array_equal(first.array, second.array))
 
 
 def gives_integers(convolution: ir.Operation) -> bool:

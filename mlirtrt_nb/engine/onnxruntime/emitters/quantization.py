@@ -11,7 +11,7 @@ from ....ir import dtypes
 from ....ir.builder import Op
 from ..scope import Scope, element_type
 from .dims import dims_of, rank_of, refuse
-from .integer_kernels import form_of, gives_integers, is_integer_kernel, source_kind
+from .integer_kernels import form_of, gives_integers, is_integer_kernel, is_rounded_again, source_kind
 from .registry import emits
 
 __all__ = ["dequantized_kernel", "dequantized_matrix"]
@@ -24,6 +24,8 @@ def quantize(op: Op, scope: Scope) -> None:
     result = op.operation.results[0]
     small = element_type(result)
     _check(small)
+    if is_rounded_again(result, scope):
+        return  # whoever reads it takes what was to be rounded
     if small == "i8":
         scope.bind(result, _quantize_to_integers(op, scope))
         return
@@ -54,8 +56,11 @@ def _quantize_to_integers(op: Op, scope: Scope) -> str:
 
 @emits("dequantize")
 def dequantize(op: Op, scope: Scope) -> None:
-    value, result = op.operand("input"), op.operation.results[0]
+    value, result = op.operation.operands[0], op.operation.results[0]
     _check(element_type(value))
+    if is_rounded_again(value, scope):
+        scope.bind(result, scope.tensor(value.owner.operation.operands[0]))
+        return
     if _is_shared_matrix(op, scope):
         return  # whoever reads it asks for a matrix
     if is_integer_kernel(result, scope):

@@ -12,14 +12,14 @@ import pytest
 import mlirtrt_nb as mt
 from mlirtrt_nb.dialects.onnx.ort_session import SessionSettings, open_session
 
-from ...passes.precision.programs import calibration, convolutions, dense, residual
+from ...passes.precision.programs import calibration, convolutions, dense, pooled, residual
 
 MODELS = {"convolutions": convolutions, "residual": residual}
 
 
 def run(name: str, optimization: str, path: Path, *, defaults: bool = False) -> tuple[np.ndarray, Counter[str]]:
     """The int8 result, with the usual exceptions or with none, and the kinds of nodes that ran."""
-    program = mt.load((MODELS | {"dense": dense})[name]())
+    program = mt.load((MODELS | {"dense": dense, "pooled": pooled})[name]())
     precision = mt.Precision("int8", calibration=calibration(program), defaults=defaults)
     plan = mt.compile(program, precision=precision, cache=False)
     (engine,) = plan.engine_values
@@ -79,4 +79,17 @@ def test_products_with_a_bias_multiply_integers(defaults: bool, count: int, tmp_
     fast, fused = run("dense", "all", tmp_path / "fast.onnx", defaults=defaults)
     assert fused["QGemm"] == count and fused["Gemm"] + fused["FusedGemm"] == 4 - count
     assert fused["DequantizeLinear"] == 0
+    assert np.abs(fast - plain).max() <= 0.02 * np.abs(plain).max()
+
+
+def test_what_is_rounded_behind_a_pooling_too_is_pooled_as_it_is(tmp_path: Path) -> None:
+    """Rounding before and behind it is rounding behind it, and ONNX Runtime does not move it up again."""
+    plain, unfused = run("pooled", "none", tmp_path / "plain.onnx")
+    path = tmp_path / "fast.onnx"
+    fast, _ = run("pooled", "all", path)
+    # The input, what was pooled, and what the second convolution gives.
+    assert unfused["QuantizeLinear"] == 3
+    order = [node.op_type for node in onnx.ModelProto.FromString(path.read_bytes()).graph.node]
+    pool = order.index("MaxPool")
+    assert "QuantizeLinear" not in order[order.index("Div") : pool] and "QuantizeLinear" in order[pool:]
     assert np.abs(fast - plain).max() <= 0.02 * np.abs(plain).max()

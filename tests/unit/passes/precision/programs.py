@@ -8,7 +8,16 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 import mlirtrt_nb as mt
 from mlirtrt_nb.program import Program
 
-__all__ = ["attributes_of", "calibration", "convolutions", "dense", "op_types", "residual", "text_program"]
+__all__ = [
+    "attributes_of",
+    "calibration",
+    "convolutions",
+    "dense",
+    "op_types",
+    "pooled",
+    "residual",
+    "text_program",
+]
 
 
 def text_program(arguments: str, body: str, result: str) -> Program:
@@ -49,6 +58,21 @@ def convolutions() -> ModelProto:
         helper.make_node("Conv", ["r1", "w2", "b2"], ["y"], name="last"),
     ]
     return _model(nodes, weights, [1, 4, 8, 8], "y")
+
+
+def pooled() -> ModelProto:
+    """x (1 x 8 x 12 x 12) -> convolution, response normalization, max pooling, two convolutions -> y."""
+    weights = {f"w{n}": _kernel(n, 8, 8, 3, 3) for n in range(3)}
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["c0"], name="stem", pads=[1] * 4),
+        helper.make_node("Relu", ["c0"], ["r0"], name="relu0"),
+        helper.make_node("LRN", ["r0"], ["l"], name="lrn", size=5, alpha=0.5, beta=0.75),
+        helper.make_node("MaxPool", ["l"], ["p"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Conv", ["p", "w1"], ["c1"], name="one", pads=[1] * 4),
+        helper.make_node("Relu", ["c1"], ["r1"], name="relu1"),
+        helper.make_node("Conv", ["r1", "w2"], ["y"], name="head", pads=[1] * 4),
+    ]
+    return _model(nodes, weights, [1, 8, 12, 12], "y")
 
 
 def residual() -> ModelProto:
