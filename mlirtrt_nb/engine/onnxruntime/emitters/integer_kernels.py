@@ -127,19 +127,22 @@ def is_rounded_again(value: ir.Value, scope: Scope) -> bool:
     producer = _maker(operation.operands[0])
     if producer is None or producer.name in (*_INTEGER_OPS, "tensorrt.activation"):
         return False  # what they give may be rounded as it is made
-    pools = [pool for reader in _readers(operation.results[0]) for pool in _readers(reader.results[0])]
+    again = _readers(operation.results[0])
+    pools = [pool for reader in again for pool in _readers(reader.results[0])]
+    if not all(map(_pools_largest, pools)) or element_type(operation.operands[0]) != "f32":
+        return False
     rounded = [reader for pool in pools for reader in _readers(pool.results[0])]
-    return (
-        element_type(operation.operands[0]) == "f32"
-        and bool(rounded)
-        and all(p.name == "tensorrt.pooling" and Op.of(p).attr("poolingType") == "kMAX" for p in pools)
-        and all(_rounds(reader) and _same_scale(reader, operation, scope) for reader in rounded)
-    )
+    same = (_same_scale(reader, operation, scope) for reader in (*again, *rounded))
+    return bool(rounded) and all(map(_rounds, rounded)) and all(same)
+
+
+def _pools_largest(operation: ir.Operation) -> bool:
+    return operation.name == "tensorrt.pooling" and Op.of(operation).attr("poolingType") == "kMAX"
 
 
 def _same_scale(one: ir.Operation, other: ir.Operation, scope: Scope) -> bool:
     first, second = (scope.constant(operation.operands[1]) for operation in (one, other))
-    return first is not None and second is not None and bool(np.array_equal(first.array, second.array))
+    return first is not None and second is not None and np.array_equal(first.array, second.array)
 
 
 def gives_integers(convolution: ir.Operation) -> bool:

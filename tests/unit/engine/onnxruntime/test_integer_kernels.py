@@ -93,3 +93,31 @@ def test_what_is_rounded_behind_a_pooling_too_is_pooled_as_it_is(tmp_path: Path)
     pool = order.index("MaxPool")
     assert "QuantizeLinear" not in order[order.index("Div") : pool] and "QuantizeLinear" in order[pool:]
     assert np.abs(fast - plain).max() <= 0.02 * np.abs(plain).max()
+
+
+@pytest.mark.parametrize(("scale", "roundings"), [(0.5, 1), (0.25, 2)])
+def test_a_rounding_that_is_undone_by_another_scale_stays(scale: float, roundings: int) -> None:
+    """Then it changes more than the last digits, wherever numbers are rounded again."""
+    program = mt.from_mlir(f"""
+        func.func @main(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32> {{
+          %s = tensorrt.constant dense<0.5> : tensor<f32>
+          %t = tensorrt.constant dense<{scale}> : tensor<f32>
+          %e = tensorrt.unary {{unaryOperation = #tensorrt.unary_operation<kEXP>}} %x : tensor<1x2x4x4xf32>
+          %q = tensorrt.quantize in(%e : tensor<1x2x4x4xf32>) scale(%s : tensor<f32>) -> tensor<1x2x4x4xi8>
+          %d = tensorrt.dequantize in(%q : tensor<1x2x4x4xi8>) scale(%t : tensor<f32>) -> tensor<1x2x4x4xf32>
+          %p = tensorrt.pooling {{poolingType = #tensorrt.pooling_type<kMAX>, windowSize = array<i64: 2, 2>,
+            stride = array<i64: 2, 2>, prePadding = array<i64: 0, 0>, postPadding = array<i64: 0, 0>}}
+            ins(%d : tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
+          %r = tensorrt.quantize in(%p : tensor<1x2x2x2xf32>) scale(%s : tensor<f32>) -> tensor<1x2x2x2xi8>
+          %y = tensorrt.dequantize in(%r : tensor<1x2x2x2xi8>) scale(%s : tensor<f32>) -> tensor<1x2x2x2xf32>
+          return %y : tensor<1x2x2x2xf32>
+        }}""")
+    plan = mt.compile(program, cache=False)
+    (engine,) = plan.engine_values
+    nodes = [node.op_type for node in onnx.ModelProto.FromString(bytes(engine.blob)).graph.node]
+    assert nodes.count("QuantizeLinear") == roundings
+    x = np.random.default_rng(2).standard_normal((1, 2, 4, 4), dtype=np.float32)
+    once = np.rint(np.exp(x) / 0.5).clip(-128, 127) * scale
+    pooled = once.reshape(1, 2, 2, 2, 2, 2).max((3, 5))
+    wanted = np.rint(pooled / 0.5).clip(-128, 127) * 0.5
+    np.testing.assert_array_equal(plan.session("cpu")(x), wanted)
