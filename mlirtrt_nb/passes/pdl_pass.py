@@ -39,6 +39,7 @@ class PdlPass(ScriptPass):
             raise PassError(f"pass {self.name} has no pdl.pattern", where=self.source)
         self._verify_names(module)
         self._verify_attributes(module)
+        self._verify_replacements(module)
         for kind in NATIVE:
             for operation in ops_called(kind, module):
                 name = text_of(operation, "name")
@@ -79,6 +80,19 @@ class PdlPass(ScriptPass):
                         hint=nearest(name, known),
                         span=self._span(operation.location),
                     )
+
+    def _verify_replacements(self, module: ModuleOp) -> None:
+        """MLIR takes further values than an op has results without a word, and drops them."""
+        for operation in ops_called("pdl.replace", module):
+            count, given = _result_count(operation.operands[0].owner), list(operation.operands)[1:]
+            if count is None or any(str(value.type) != "!pdl.value" for value in given):
+                continue
+            if given and len(given) != count:
+                raise OptionError(
+                    f"pass {self.name}: {len(given)} values cannot replace an op of {count} result{'' if count == 1 else 's'}",
+                    hint="give one value for each result, in their order",
+                    span=self._span(operation.location),
+                )
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir import ir
@@ -134,6 +148,22 @@ class PdlPass(ScriptPass):
                 hint="pdl.erase takes ops whose results nobody uses" if "null operand" in message else None,
                 span=span,
             ) from None
+
+
+def _result_count(matched: ir.OpView) -> int | None:
+    """How many results the op of a `pdl.operation` has; None if the pattern leaves that open."""
+    from torch_mlir import ir
+
+    from ..ir.context import op_named
+
+    sizes = list(ir.DenseI32ArrayAttr(matched.operation.attributes["operandSegmentSizes"]))
+    types = list(matched.operation.operands)[sum(sizes[:2]) :]
+    if types:
+        return len(types) if all(str(value.type) == "!pdl.type" for value in types) else None
+    definition = op_named(text_of(matched.operation, "opName") or "")
+    if definition is None or any(result.variadic for result in definition.results):
+        return None
+    return len(definition.results)
 
 
 def _texts(operation: ir.Operation, key: str) -> list[str]:

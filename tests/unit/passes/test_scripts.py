@@ -138,6 +138,12 @@ def test_patterns_without_an_end() -> None:
             r"has no attribute 'activation_type'\n(.*\n)*  hint: did you mean activationType",
             6,
         ),
+        (
+            RELU_OF_RELU.replace("with (%y : !pdl.value)", "with (%y, %x : !pdl.value, !pdl.value)"),
+            OptionError,
+            r"2 values cannot replace an op of 1 result\n(.*\n)*  hint: give one value for each result",
+            12,
+        ),
     ],
 )
 def test_mistakes_in_pdl(text, error, message, line) -> None:
