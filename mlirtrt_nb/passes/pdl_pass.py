@@ -88,8 +88,9 @@ class PdlPass(ScriptPass):
             if count is None or any(str(value.type) != "!pdl.value" for value in given):
                 continue
             if given and len(given) != count:
+                results = f"{count} result{'s' if count != 1 else ''}"
                 raise OptionError(
-                    f"pass {self.name}: {len(given)} values cannot replace an op of {count} result{'' if count == 1 else 's'}",
+                    f"pass {self.name}: {len(given)} values cannot replace an op of {results}",
                     hint="give one value for each result, in their order",
                     span=self._span(operation.location),
                 )

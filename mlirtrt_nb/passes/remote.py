@@ -17,7 +17,7 @@ from ..worker import Isolation, Outcome, call, inside
 from .base import Pass, PassContext
 from .firing import Firing
 from .reproducer import write_reproducer
-from .sending import by_value, is_own
+from .sending import by_value, is_own, results_of
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -166,8 +166,7 @@ def _serve(passes: list[Pass], program: Program, context: PassContext, keep: boo
     sender = _Sender(program)
     for pass_ in passes:
         seconds, fired = run_one(pass_, program, context, None if keep else program.clone())
-        results = {name: getattr(pass_, name) for name in pass_.results}
-        inside.tell("step", (seconds, fired, results, sender.changes(program) if keep else None))
+        inside.tell("step", (seconds, fired, results_of(pass_), sender.changes(program) if keep else None))
     last = None if keep else sender.changes(program)
     if sender.plain and not any(map(is_own, passes)):
         give_back(program.context)

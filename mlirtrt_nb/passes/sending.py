@@ -18,7 +18,7 @@ from ..worker.call import LIBRARIES
 from .base import Pass, available
 from .mlir_pass import MlirPass
 
-__all__ = ["by_value", "is_own"]
+__all__ = ["by_value", "is_own", "results_of"]
 
 _HINT = "make it inside the function, or run with isolate=False, which stays in this process"
 _registering = threading.RLock()  # cloudpickle's list of modules is global
@@ -76,6 +76,19 @@ def _why_unsendable(passes: Sequence[Pass], error: Exception) -> PassError:
                 f"pass {pass_.name} cannot go to the worker process: {uses}", span=_place(function), hint=_HINT
             )
     return PassError(str(error.args[0] if error.args else error), hint=_HINT)
+
+
+def results_of(pass_: Pass) -> dict[str, Any]:
+    """What a run wrote to the pass, to be sent back. Raises PassError for what cannot be sent."""
+    found = {name: getattr(pass_, name) for name in pass_.results}
+    for name, value in found.items():
+        problem = _problem(value)
+        if problem is not None:
+            raise PassError(
+                f"pass {pass_.name}: its {name!r} cannot come back from the worker process: {problem}",
+                hint="keep numbers, text or arrays in it, or run the passes with isolate=False",
+            )
+    return found
 
 
 def _problem(value: Any) -> str | None:

@@ -244,6 +244,33 @@ def test_a_variable_that_cannot_be_sent(program: mt.Program) -> None:
     assert len(pipeline.run(program, isolate=False).steps) == 1
 
 
+def test_a_result_that_cannot_come_back(program: mt.Program) -> None:
+    """The error names the pass and the attribute; numbers in it come back."""
+
+    class Finds(mt.Pass):
+        """Keeps what it finds."""
+
+        name = "finds"
+        phase = "tensorrt"
+        results = frozenset({"found"})
+        found: Any = None
+        whole = False
+
+        def apply(self, program: mt.Program, context: PassContext) -> None:
+            module = program.module.operation
+            self.found = module if self.whole else len(module.regions[0].blocks[0].operations)
+
+    finds = Finds()
+    mt.Pipeline().insert(finds).run(program)
+    assert finds.found == 1
+    finds.whole = True
+    with pytest.raises(
+        mt.PassError, match="pass finds: its 'found' cannot come back from the worker"
+    ) as caught:
+        mt.Pipeline().insert(finds).run(program)
+    assert "isolate=False" in str(caught.value)
+
+
 def test_limits_of_a_run(program: mt.Program) -> None:
     """`isolate=` takes limits; what exceeds one names the pass, and the steps before it are there."""
 
