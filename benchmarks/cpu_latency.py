@@ -18,7 +18,7 @@ from .cases import SPINE, case
 from .table import Benchmark, Row
 from .timing import Cores, alternate, interval, middle, rounds
 
-__all__ = ["THREADS", "peer_session", "run"]
+__all__ = ["THREADS", "peer_session", "run", "session_rows"]
 
 THREADS = 2
 # Two sessions of one and the same model can differ for as long as they live, by where their memory happens to
@@ -28,6 +28,8 @@ PAIRS = 8
 MOST_PAIRS = 36
 SECONDS = 3.0
 PRECISION = 0.02
+
+Open = Callable[[int], Callable[[], object]]  # a session with so many threads, as a call of it
 
 
 def run(names: Sequence[str] = SPINE) -> list[Benchmark]:
@@ -55,41 +57,45 @@ def peer_session(model: str | bytes, threads: int = THREADS) -> ort.InferenceSes
 def _model(name: str) -> list[Row]:
     path, shapes, inputs = case(name)
     plan = mt.compile(path, target="cpu", shapes=shapes, cache=False)
+    ours, peer = plan.session("cpu", threads=THREADS), peer_session(path)
+    error = _error(list(ours.run(inputs).values()), peer.run(None, inputs))
+    del ours, peer
+    return session_rows(
+        name,
+        lambda threads: partial(plan.session("cpu", threads=threads).run, inputs),
+        lambda threads: partial(peer_session(path, threads).run, None, inputs),
+        f"max error {error:.1e}",
+    )
+
+
+def session_rows(name: str, open_ours: Open, open_peer: Open, note: str = "") -> list[Row]:
+    """Latency of sessions that are opened in pairs, and what one thread computes."""
     measures = {f"latency, {THREADS} threads": (THREADS, perf_counter), "CPU time, 1 thread": (1, process_time)}
     rows = []
     for measure, (threads, clock) in measures.items():
-        opened = partial(plan.session, "cpu", threads=threads), partial(peer_session, path, threads)
         found: list[tuple[float, float]] = []
-        largest = 0.0
         for n in range(MOST_PAIRS):
-            more, error = _pair(*opened, inputs, peer_first=bool(n % 2), clock=clock)
-            found += more
-            largest = max(largest, error)
+            found += _pair(partial(open_ours, threads), partial(open_peer, threads), bool(n % 2), clock)
             low, high = interval(found)
             if n + 1 >= PAIRS and high - low <= 2 * PRECISION:
                 break
         ours, theirs = middle(found)
-        note = f"ratio {low:.3f} to {high:.3f} (95 %); max error {largest:.1e}"
-        rows.append(Row(name, measure, ours * 1e3, theirs * 1e3, "ms", note))
+        words = f"ratio {low:.3f} to {high:.3f} (95 %)"
+        rows.append(Row(name, measure, ours * 1e3, theirs * 1e3, "ms", "; ".join(filter(None, (words, note)))))
     return rows
 
 
 def _pair(
-    open_ours: Callable[[], mt.Session],
-    open_peer: Callable[[], ort.InferenceSession],
-    inputs: dict[str, np.ndarray],
-    *,
+    open_ours: Callable[[], Callable[[], object]],
+    open_peer: Callable[[], Callable[[], object]],
     peer_first: bool,
     clock: Callable[[], float],
-) -> tuple[list[tuple[float, float]], float]:
-    """Rounds of one new session of each, and the error of ours."""
+) -> list[tuple[float, float]]:
+    """Rounds of one new session of each."""
     with Cores() as cores:
         early = cores.spread(open_peer) if peer_first else None
-        session = cores.spread(open_ours)
-        peer = early or cores.spread(open_peer)
-        error = _error(list(session.run(inputs).values()), peer.run(None, inputs))
-        calls = partial(session.run, inputs), partial(peer.run, None, inputs)
-        return rounds(*calls, seconds=SECONDS, least=2, clock=clock), error
+        ours = cores.spread(open_ours)
+        return rounds(ours, early or cores.spread(open_peer), seconds=SECONDS, least=2, clock=clock)
 
 
 def _error(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> float:

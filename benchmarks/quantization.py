@@ -30,9 +30,8 @@ from models.classifiers import NAMES
 from models.fetch import sample
 
 from .cases import case
-from .cpu_latency import THREADS, peer_session
+from .cpu_latency import THREADS, peer_session, session_rows
 from .table import Benchmark, Row
-from .timing import alternate
 
 __all__ = ["MODELS", "Reader", "quantized_by_peer", "run", "whole_model"]
 
@@ -53,12 +52,12 @@ class Reader(CalibrationDataReader):
 def run(names: Sequence[str] = MODELS) -> list[Benchmark]:
     """Relative error (root of the mean square over that of fp32), top-1 answers that differ, and latency."""
     accuracy = Benchmark("int8 accuracy", "onnxruntime.quantization.quantize_static", None, 1.0)
-    latency = Benchmark("int8 latency", f"ONNX Runtime on its own int8 file, {THREADS} threads", None, 1.05)
+    latency = Benchmark("int8 latency", "ONNX Runtime on its own int8 file", None, 1.05)
     for name in names:
         if name in MODELS:
             rows = _model(name)
-            accuracy.rows += rows[:2]
-            latency.rows.append(rows[2])
+            accuracy.rows += rows[0]
+            latency.rows += rows[1]
     return [accuracy, latency]
 
 
@@ -91,7 +90,8 @@ def quantized_by_peer(model: onnx.ModelProto, inputs: Sequence[dict[str, np.ndar
     return made
 
 
-def _model(name: str) -> tuple[Row, Row, Row]:
+def _model(name: str) -> tuple[list[Row], list[Row]]:
+    """The rows of accuracy, and those of latency."""
     path, shapes, inputs = case(name)
     given = [sample(name, seed) for seed in range(CALIBRATION)]
     judged = [sample(name, CALIBRATION + seed) for seed in range(JUDGED)]
@@ -99,20 +99,24 @@ def _model(name: str) -> tuple[Row, Row, Row]:
     plain = mt.compile(program, shapes=shapes, cache=False)
     ranges = mt.calibrate(program, given, method="minmax", shapes=shapes)
     precision = mt.Precision("int8", calibration=ranges)
-    session = mt.compile(program, precision=precision, shapes=shapes, cache=False).session(
-        "cpu", threads=THREADS
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        peer = peer_session(quantized_by_peer(whole_model(plain), given, folder))
+    plan = mt.compile(program, precision=precision, shapes=shapes, cache=False)
     truth = _outputs(peer_session(path), judged)
-    ours = [np.asarray(next(iter(session.run(x).values()))) for x in judged]
-    theirs = _outputs(peer, judged)
-    seconds = alternate(partial(session.run, inputs), partial(peer.run, None, inputs))
-    return (
+    with tempfile.TemporaryDirectory() as folder:
+        file = quantized_by_peer(whole_model(plain), given, folder)
+        session = plan.session("cpu", threads=THREADS)
+        ours = [np.asarray(next(iter(session.run(x).values()))) for x in judged]
+        theirs = _outputs(peer_session(file), judged)
+        del session
+        latency = session_rows(
+            name,
+            lambda threads: partial(plan.session("cpu", threads=threads).run, inputs),
+            lambda threads: partial(peer_session(file, threads).run, None, inputs),
+        )
+    accuracy = [
         Row(name, "relative error", _error(ours, truth), _error(theirs, truth), ""),
         Row(name, "top-1 differs", _differs(ours, truth), _differs(theirs, truth), "share"),
-        Row(name, "latency", seconds[0] * 1e3, seconds[1] * 1e3, "ms"),
-    )
+    ]
+    return accuracy, latency
 
 
 def _outputs(session: ort.InferenceSession, judged: Sequence[dict[str, Any]]) -> list[np.ndarray]:
