@@ -95,7 +95,7 @@ def _pair(
     with Cores() as cores:
         early = cores.spread(open_peer) if peer_first else None
         ours = cores.spread(open_ours)
-        return rounds(ours, early or cores.spread(open_peer), seconds=SECONDS, least=2, clock=clock)
+        return rounds(ours, early or cores.spread(open_peer), seconds=SECONDS, least=1, clock=clock)
 
 
 def _error(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> float:

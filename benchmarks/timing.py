@@ -18,7 +18,7 @@ _THREADS = Path("/proc/self/task")  # of Linux; elsewhere threads run where the 
 
 
 def alternate(
-    ours: Callable[[], Any], peer: Callable[[], Any], *, seconds: float = 2.0, inner: int = 1, least: int = 4
+    ours: Callable[[], Any], peer: Callable[[], Any], *, seconds: float = 2.0, inner: int = 1, least: int = 2
 ) -> tuple[float, float]:
     """Seconds of one call of each: those of the round in the middle; see `rounds`."""
     return middle(rounds(ours, peer, seconds=seconds, inner=inner, least=least))
@@ -30,27 +30,29 @@ def rounds(
     *,
     seconds: float = 2.0,
     inner: int = 1,
-    least: int = 4,
+    least: int = 2,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[tuple[float, float]]:
-    """Seconds of one call of each in rounds of two calls, in the order A B B A, then B A A B, after a warm-up.
+    """Seconds of one call of each in rounds of four calls, in the order A B B A B A A B, after a warm-up.
 
     On a shared machine one and the same model takes half as long again for some seconds, so only calls beside
     each other can be compared. The order turns because a call's threads go on spinning for a moment and so
-    slow the one after it, and because a disturbance that lasts for two calls must not fall on one of them more
-    often than on the other. `inner` calls are timed together, for calls of microseconds; `least` is a number
-    of rounds; `clock` may be `time.process_time`, which other processes disturb less.
+    slow the one after it, because a call after one of the other session finds the caches without its weights,
+    and because a disturbance that lasts for two calls must not fall on one of them more often than on the
+    other. In either half alone the second session is the faster one, by a fifth for some models.
+    `inner` calls are timed together, for calls of microseconds; `least` is a number of rounds; `clock` may be
+    `time.process_time`, which other processes disturb less.
     """
     for call in (ours, peer):
         for _ in range(max(2, inner // 10)):
             call()
     found: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(found) < least or len(found) % 2:
-        outer, between = (peer, ours) if len(found) % 2 else (ours, peer)
-        times = [_time(call, inner, clock) for call in (outer, between, between, outer)]
-        around, inside = (times[0] + times[3]) / 2, (times[1] + times[2]) / 2
-        found.append((inside, around) if outer is peer else (around, inside))
+    while time.perf_counter() < end or len(found) < least:
+        sums = {ours: 0.0, peer: 0.0}
+        for call in (ours, peer, peer, ours, peer, ours, ours, peer):
+            sums[call] += _time(call, inner, clock)
+        found.append((sums[ours] / 4, sums[peer] / 4))
     return found
 
 
