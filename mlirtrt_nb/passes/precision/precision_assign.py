@@ -46,7 +46,7 @@ class PrecisionAssign(Pass):
             if self.base in ("int8", "fp8"):
                 mark_depthwise(program, rest)
             if self.base == "int8":
-                mark_ends(program, rest, None if rest == "f32" else "i8")
+                mark_ends(program, rest, "i8")
             if self.base in ("int8", "fp8"):
                 mark_pooled(program, rest)
                 if rest != "f32":

@@ -9,6 +9,7 @@ from torch_mlir import ir
 from ....ir.builder import Op
 from ..scope import Scope
 from .integer_kernels import integer_row
+from .integer_weights import has_integer_weights, product_of_digits
 from .quantization import dequantized_matrix
 from .registry import emits
 
@@ -22,7 +23,10 @@ def matrix_multiply(op: Op, scope: Scope) -> None:
     first, second = op.operand("input0"), op.operand("input1")
     kinds = (op.attr("op0"), op.attr("op1"))
     result = op.operation.results[0]
-    if _is_gemm(op) and "kTRANSPOSE" in kinds:
+    if has_integer_weights(second, scope):
+        scope.set(result, product_of_digits(op, scope))
+        return
+    if _is_gemm(op, scope) and "kTRANSPOSE" in kinds:
         scope.set(result, _gemm(op, scope, None))
         return
     one = _operand(scope, scope.tensor(first), first, kinds[0], column=False)
@@ -74,7 +78,9 @@ def _operand(
     return name
 
 
-def _is_gemm(op: Op) -> bool:
+def _is_gemm(op: Op, scope: Scope) -> bool:
+    if has_integer_weights(op.operation.operands[1], scope):
+        return False
     kinds = {op.attr("op0"), op.attr("op1")}
     return "kVECTOR" not in kinds and op.type("input0").rank == 2 and op.type("input1").rank == 2
 
@@ -94,7 +100,7 @@ def _turns(op: Op, kind: str) -> bool:
 def _bias_follows(op: Op, scope: Scope) -> bool:
     """Whether the only use of a product is to have a constant row added, which then makes one Gemm."""
     uses = list(op.operation.results[0].uses)
-    if len(uses) != 1 or not _is_gemm(op) or uses[0].owner.name != "tensorrt.element_wise":
+    if len(uses) != 1 or not _is_gemm(op, scope) or uses[0].owner.name != "tensorrt.element_wise":
         return False
     return _product_and_bias(Op.of(uses[0].owner), scope) is not None
 
@@ -108,7 +114,7 @@ def _product_and_bias(sum_op: Op, scope: Scope) -> tuple[Op, ir.Value] | None:
         if owner is None or owner.name != "tensorrt.matrix_multiply" or not _row(bias):
             continue
         together = owner.operation.parent == sum_op.operation.parent
-        if together and len(list(owner.results[0].uses)) == 1 and _is_gemm(Op.of(owner)):
+        if together and len(list(owner.results[0].uses)) == 1 and _is_gemm(Op.of(owner), scope):
             return Op.of(owner), bias
     return None
 

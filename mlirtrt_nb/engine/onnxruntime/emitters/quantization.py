@@ -9,9 +9,17 @@ from torch_mlir import ir
 
 from ....ir import dtypes
 from ....ir.builder import Op
-from ..scope import Scope, element_type
+from ..scope import Constant, Scope, element_type
 from .dims import dims_of, rank_of, refuse
-from .integer_kernels import form_of, gives_integers, is_integer_kernel, is_rounded_again, source_kind
+from .integer_kernels import (
+    form_of,
+    gives_integers,
+    is_integer_kernel,
+    is_integer_product,
+    is_rounded_again,
+    source_kind,
+)
+from .integer_weights import has_integer_weights
 from .registry import emits
 
 __all__ = ["dequantized_kernel", "dequantized_matrix"]
@@ -65,9 +73,13 @@ def dequantize(op: Op, scope: Scope) -> None:
         return  # whoever reads it asks for a matrix
     if is_integer_kernel(result, scope):
         return  # the convolutions that read it write it in the form of what they multiply it by
+    if has_integer_weights(result, scope):
+        return  # the products that read it multiply integers
     small = scope.tensor(value)
     if _is_real_kernel(op, scope):
-        scope.set(result, _multiplied(op, scope, small))
+        scale = scope.constant(op.operand("scale"))
+        assert scale is not None
+        scope.set(result, _multiplied(small, scale, op.attr("axis"), rank_of(value), scope))
         return
     zero = _zero(op, scope, scope.dtype(small))
     inputs = [small, scope.cast(_scale(op, scope), "f32"), zero]
@@ -121,6 +133,9 @@ def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:
         attributes["axis"] = (attributes["axis"] or 0) - lead
     steps = scale.reshaped(scale.array.shape[lead:]) if scale.array.ndim > 2 else scale
     small = element_type(op.operand("input"))
+    if _is_real_kernel(op, scope):
+        real = _multiplied(scope.initializer(matrix), steps, attributes.get("axis"), 2, scope)
+        return scope.cast(real, element_type(value))
     zero = scope.literal(np.zeros(steps.array.shape), "i8") if small == "i8" else None
     inputs = [scope.initializer(matrix), scope.cast(scope.initializer(steps), "f32"), zero]
     name = scope.block("DequantizeLinear", inputs, ["f32"], **attributes)[0]
@@ -143,25 +158,27 @@ def dequantized_kernel(value: ir.Value, by: ir.Value, scope: Scope) -> str | Non
 
 
 def _is_real_kernel(op: Op, scope: Scope) -> bool:
-    """Whether an op gives the i8 kernel of convolutions that are computed in f32 all the same."""
+    """Whether an op gives the i8 weights of convolutions or products that are computed in f32 all the same."""
     constant, scale = (scope.constant(op.operand(name)) for name in ("input", "scale"))
     if constant is None or constant.array.dtype != np.int8 or scale is None or scale.array.dtype != np.float32:
         return False
     uses = [(use.owner.operation, use.operand_number) for use in op.operation.results[0].uses]
-    return scale.array.ndim <= 1 and all(
-        reader.name == "tensorrt.convolution" and number == 1 and not gives_integers(reader)
-        for reader, number in uses
-    )
+    return scale.array.ndim <= 1 and all(number == 1 and _is_real(reader) for reader, number in uses)
 
 
-def _multiplied(op: Op, scope: Scope, small: str) -> str:
+def _is_real(operation: ir.Operation) -> bool:
+    """Whether a convolution or product is computed in f32, whatever its weights are stored as."""
+    if operation.name == "tensorrt.matrix_multiply":
+        return not is_integer_product(operation.results[0])
+    return operation.name == "tensorrt.convolution" and not gives_integers(operation)
+
+
+def _multiplied(small: str, scale: Constant, axis: int | None, rank: int, scope: Scope) -> str:
     """The same numbers as a product, which ONNX Runtime folds when it opens the model: a `DequantizeLinear` it
     would compute anew in each run."""
-    scale = scope.constant(op.operand("scale"))
-    assert scale is not None
-    shape = [1] * rank_of(op.operand("input"))
+    shape = [1] * rank
     if scale.array.ndim:
-        shape[op.attr("axis") or 0] = scale.array.size
+        shape[axis or 0] = scale.array.size
     return scope.op("Mul", [scope.cast(small, "f32"), scope.initializer(scale.reshaped(shape))])
 
 
