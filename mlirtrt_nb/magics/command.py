@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from IPython.core.magic import line_magic, needs_local_scope, no_var_expand, output_can_be_silenced
+from IPython.core.magic import line_magic, needs_local_scope, no_var_expand
 
 from .arguments import Parser, documented
 from .namespace import Scope, check_name
@@ -18,24 +18,27 @@ __all__ = ["command"]
 def command(parser: Parser) -> Callable[[Callable[[Any, Namespace, Scope], Any]], Any]:
     """Decorator: make a line magic of a method of the parsed arguments and the scope.
 
-    The line is taken to the letter, a semicolon silences what is shown, and a line that asks for help gets it
-    and nothing else. Where there is a `--name`, it is checked before any work is done; storing the result is
-    the method's own.
+    The line is taken to the letter, a semicolon at its end silences what is shown, and a line that asks for
+    help gets it and nothing else. Where there is a `--name`, it is checked before any work is done; storing the
+    result is the method's own.
     """
 
     def decorate(method: Callable[[Any, Namespace, Scope], Any]) -> Any:
         @no_var_expand
-        @output_can_be_silenced
         @needs_local_scope
         @line_magic
         @documented(parser)
         @wraps(method)
         def magic(self: Any, line: str, local_ns: dict[str, Any] | None = None) -> Any:
-            arguments = parser.parse(line)
+            words = line.rstrip()
+            # IPython's own way leaves the semicolon in the line, and reads that as Python when all is done.
+            silent = words.endswith(";")
+            arguments = parser.parse(words.removesuffix(";"))
             if arguments is None:
                 return None
             check_name(getattr(arguments, "name", None))
-            return method(self, arguments, Scope(self.shell, local_ns))
+            result = method(self, arguments, Scope(self.shell, local_ns))
+            return None if silent else result
 
         return magic
 

@@ -103,6 +103,24 @@ def test_magics_see_local_variables(shell: InteractiveShell, plan: mt.Plan) -> N
     np.testing.assert_array_equal(shell.user_ns["z"], X * 2 + Y)
 
 
+@pytest.mark.parametrize("end", [";", " ;", "; "])
+def test_a_semicolon_silences_what_is_shown(shell: InteractiveShell, plan: mt.Plan, end: str) -> None:
+    """A line that ends in a semicolon does its work, stores its result, and shows nothing."""
+    result = shell.run_cell("%trt_run plan x y -o z" + end)
+    assert result.success
+    assert result.result is None
+    np.testing.assert_array_equal(shell.user_ns["z"], X + Y)
+
+
+def test_a_line_need_not_be_python(shell: InteractiveShell, tmp_path) -> None:
+    """The name of a file may have a bracket that is not closed."""
+    file = tmp_path / "sum (1.mlir"
+    file.write_text("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }")
+    result = shell.run_cell(f'%trt_compile "{file}"')
+    assert result.success
+    assert isinstance(result.result, mt.Plan)
+
+
 def test_bench(shell: InteractiveShell, plan: mt.Plan) -> None:
     """%trt_bench measures with the given times and returns the report."""
     report = shell.run_line_magic("trt_bench", "plan --warmup 1 --duration 5 --iterations 3 --name r")
