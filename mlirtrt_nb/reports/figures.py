@@ -12,9 +12,9 @@ __all__ = ["new_figure"]
 def new_figure(size: tuple[float, float]) -> Any:
     """An empty matplotlib Figure of `size` inches. Raises MissingDependencyError without matplotlib."""
     try:
-        from matplotlib.figure import Figure
+        from .shown_figure import ShownFigure
     except ImportError as error:
         raise MissingDependencyError(
             "plots need matplotlib", hint="pip install 'mlirtrt_nb[notebook]'"
         ) from error
-    return Figure(figsize=size, layout="constrained")
+    return ShownFigure(figsize=size, layout="constrained")
