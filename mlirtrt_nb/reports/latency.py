@@ -40,7 +40,7 @@ def benchmark(
         inputs: arrays by name or in order; None makes seeded synthetic ones of the profile's opt shapes.
         warmup_ms: run this long before measuring.
         duration_ms: measure at least this long,
-        iterations: and at least this many queries.
+        iterations: and at least this many queries; one is measured in any case.
         profile: measure each engine's layers too, in a run of its own.
 
     Raises:
@@ -59,10 +59,11 @@ def benchmark(
         if value < 0:
             raise OptionError(f"{name} must not be negative, got {value}")
     arrays = synthetic_inputs(session.inputs) if inputs is None else _in_order(session, inputs)
+    least = max(iterations, 1)
     if session.device == "cuda":
-        samples, walltime = _measure_parts(session, arrays, warmup_ms, duration_ms, iterations)
+        samples, walltime = _measure_parts(session, arrays, warmup_ms, duration_ms, least)
     else:
-        samples, walltime = _measure_calls(session, arrays, warmup_ms, duration_ms, iterations)
+        samples, walltime = _measure_calls(session, arrays, warmup_ms, duration_ms, least)
     layers = session.profile(arrays, max(1, min(iterations, 100))) if profile else None
     conditions = {
         "session": session.name,

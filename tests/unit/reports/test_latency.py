@@ -71,6 +71,13 @@ def test_at_least_so_many_iterations() -> None:
     assert report.queries == 17
 
 
+def test_something_is_always_measured() -> None:
+    """With no duration and no iterations one call is measured, so that no metric is missing."""
+    report = benchmark(three_steps().session("cpu", threads=1), warmup_ms=0, duration_ms=0, iterations=0)
+    assert report.queries == 1
+    assert (report.df["min"] > 0).all()
+
+
 def test_layers() -> None:
     """A profile has every layer of every engine, slowest first, and its shares add up to 100 %."""
     report = benchmark(three_steps().session("cpu", threads=1), profile=True, **SHORT)
@@ -138,6 +145,15 @@ def test_plot() -> None:
     pytest.importorskip("matplotlib")
     figure = benchmark(three_steps().session("cpu", threads=1), **SHORT).plot()
     assert [axes.get_xlabel() for axes in figure.axes] == ["query", "queries"]
+
+
+def test_a_notebook_shows_the_plot() -> None:
+    """A front end gets an image from the figure itself, without pyplot or `%matplotlib inline`."""
+    pytest.importorskip("matplotlib")
+    from IPython.core.formatters import PNGFormatter
+
+    figure = benchmark(three_steps().session("cpu", threads=1), **SHORT).plot()
+    assert PNGFormatter()(figure).startswith(b"\x89PNG")
 
 
 def test_synthetic_inputs() -> None:
