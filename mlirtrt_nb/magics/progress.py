@@ -129,10 +129,14 @@ def _watch(work: _Work, sink: _Sink, started: float) -> None:
 def _stop(work: _Work, sink: _Sink, started: float) -> None:
     """Ask the work to stop and wait; a second interrupt leaves at once."""
     work.stop.set()
-    sink.show("stopping", None, time.perf_counter() - started, "running")
-    if not work.finished.wait(_PATIENCE_SECONDS):
+    try:
+        sink.show("stopping", None, time.perf_counter() - started, "running")
+        ended = work.finished.wait(_PATIENCE_SECONDS)
+    except KeyboardInterrupt:
+        ended = work.finished.is_set()
+    if not ended:
         sink.show("did not stop and goes on in the background", None, time.perf_counter() - started, "stopped")
-        raise Cancelled("stopped waiting; the builder did not react and goes on in the background")
+        raise Cancelled("stopped waiting; the work has not ended yet and goes on in the background") from None
     if work.error is None:
         # It ended by itself just as the button was pressed; the user still asked for an end.
         work.error = Cancelled("stopped")

@@ -1,6 +1,7 @@
 """The progress bar, and the stop button."""
 
 import _thread
+import os
 import signal
 import threading
 import time
@@ -139,6 +140,27 @@ def test_work_that_does_not_react(drawn: Drawn, monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(Cancelled, match="goes on in the background"):
         run(None, "work", work)
+    end.set()
+
+
+def test_a_second_interrupt_does_not_wait(drawn: Drawn) -> None:
+    """Whoever presses stop twice gets the kernel back at once, with the same short report."""
+    end = threading.Event()
+
+    def press() -> None:
+        os.kill(os.getpid(), signal.SIGINT)  # unlike interrupt_main, it ends a long wait
+
+    def work(report: Progress) -> None:
+        press()
+        until(lambda: ("stopping", None, "running") in drawn)
+        press()
+        end.wait(5)
+
+    started = time.monotonic()
+    with pytest.raises(Cancelled, match="goes on in the background"):
+        run(None, "work", work)
+    assert time.monotonic() - started < 2
+    assert drawn[-1][2] == "stopped"
     end.set()
 
 
