@@ -20,7 +20,7 @@ from .dims import dims_of
 __all__ = ["has_integer_weights", "product_of_digits"]
 
 _LARGE = 1 << 21  # of fewer weights reading saves less than the roundings of the row take
-_LONGEST = (2**31 - 1) // 127**2  # terms whose sum i32 holds
+_LONGEST = (2**31 - 1) // (127 * 128)  # terms whose sum i32 holds
 _DIGITS = 4
 _BASE = 254.0
 _LEAST = 1e-28  # below this the last digit's scale would be denormal
@@ -75,8 +75,9 @@ def product_of_digits(product: Op, scope: Scope) -> str:
     whole = scope.op("MatMul", [places, scope.cast(sums, "f32")])
     scale = scope.constant(dequantize.operand("scale"))
     assert scale is not None
-    scaled = scope.op("Mul", [whole, scope.op("Add", [step, _not_finite(row, scope)])])
-    return scope.op("Mul", [scaled, scope.initializer(Constant(scale.array, scale.handle))])
+    # First by the scale of the weights: in the row's units alone the sums may be beyond f32.
+    scaled = scope.op("Mul", [whole, scope.initializer(Constant(scale.array, scale.handle))])
+    return scope.op("Mul", [scaled, scope.op("Add", [step, _not_finite(row, scope)])])
 
 
 def _step(row: str, scope: Scope) -> str:

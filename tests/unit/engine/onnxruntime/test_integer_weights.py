@@ -26,17 +26,19 @@ def plan_of(
     length: int = LENGTH,
     one_scale: bool = False,
     shown: bool = False,
+    weights: np.ndarray = WEIGHTS,
+    scales: np.ndarray = SCALES,
 ) -> mt.Plan:
     """A product with dequantized weights, and a sum with a bias; `shown` weights are a result too."""
-    weights = WEIGHTS[:length]
+    weights, columns = weights[:length], len(scales)
     arrays = {"w": np.ascontiguousarray(weights.T if turned else weights), "b": BIAS[0]}
-    arrays["s"] = SCALES[0].reshape(()) if one_scale else SCALES
+    arrays["s"] = scales[0].reshape(()) if one_scale else scales
     axis = None if one_scale else 0 if turned else 1
     nodes = [
         helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=axis),
         helper.make_node("Gemm", ["x", "d", "b"] if biased else ["x", "d"], ["y"], transB=int(turned)),
     ]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, COLUMNS])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, columns])]
     if shown:
         outputs.append(helper.make_tensor_value_info("d", TensorProto.FLOAT, arrays["w"].shape))
     graph = helper.make_graph(
@@ -87,6 +89,25 @@ def test_what_is_not_finite_stays_so(number: float) -> None:
     assert np.isfinite(session(x)).all()
     x[0, 3] = number
     assert not np.isfinite(session(x)).any()
+
+
+def test_large_rows_by_small_scales_stay_finite() -> None:
+    """The sums in units of the row are beyond f32, up to its largest number; the results are not."""
+    session = plan_of(biased=False, scales=SCALES * np.float32(1e-9)).session("cpu")
+    for largest in (1e37, np.finfo(np.float32).max):
+        x = (RNG.uniform(-1, 1, (1, LENGTH)) * largest).astype(np.float32)
+        x[0, 3] = largest
+        wanted = x.astype(np.float64) @ (WEIGHTS * SCALES * 1e-9)
+        assert np.abs(session(x) - wanted).max() <= 1e-6 * np.abs(wanted).max()
+
+
+def test_longer_sums_than_i32_holds_are_computed_in_f32() -> None:
+    """A digit is at most 127 and a weight at least -128: one term more than 132104 of these is too many."""
+    for length, integers in ((132104, 1), (132105, 0)):
+        weights = np.full((length, 16), -128, np.int8)
+        plan = plan_of(length=length, biased=False, weights=weights, scales=np.ones(16, np.float32))
+        assert kinds(plan)["MatMulInteger"] == integers
+        np.testing.assert_array_equal(plan.session("cpu")(np.ones((1, length), np.float32)), length * -128.0)
 
 
 def test_a_row_of_zeros_gives_the_bias() -> None:
