@@ -17,7 +17,7 @@ __all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
 _VERIFIER_NOTE = "see current operation"
 # Nor do these say more than the message does.
 _POINTLESS = (_VERIFIER_NOTE, "prior use", "terminator")
-_TOKEN = re.compile(r'\s*("[^"\n]*"|[%#!@^]?[\w$.]+(?:#\d+)?|\S)')
+_TOKEN = re.compile(r'[ \t\r]*("[^"\n]*"|[%#!@^]?[\w$.]+(?:#\d+)?|.)')
 _QUOTED = re.compile(r'"[^"\n]*"')
 
 

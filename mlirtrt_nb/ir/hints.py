@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -23,6 +24,8 @@ _REDEFINED = "redefinition of SSA value"
 _RENAME = "a value is defined once: give one another name"
 _NO_TYPE = ("expected non-function type", "invalid tensor element type")
 _TYPES = ("f16", "bf16", "f32", "f64", "i1", "i4", "i8", "i16", "i32", "i64", "ui8", "index", "f8E4M3FN")
+_NO_CHARACTER = "unexpected character"
+_ASCII = "MLIR is written in ASCII; anything else may stand in strings and comments"
 _UNDEFINED = "use of undeclared SSA value name"
 _CHOICES = re.compile(r"enum values for attribute '\w+' \[([^\]]*)\]")
 
@@ -76,6 +79,8 @@ def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None
         return message, f"{_RENAME} (it is there in {place} already)" if place else _RENAME
     if message in _NO_TYPE and token:
         return f"a type is expected here, not {token}", _near_types(token)
+    if message == _NO_CHARACTER and token:
+        return f"{message} {_character(token[0])}", note if token.isascii() else _ASCII
     if message == _UNDEFINED and token.startswith("%"):
         return f"{message} {token}", note
     if NO_DIALECT in message:
@@ -86,6 +91,13 @@ def explain(message: str, notes: list[str], token: str) -> tuple[str, str | None
     if match is not None:
         return message, nearest(token, match.group(1).split(", ")) or note
     return message, note
+
+
+def _character(character: str) -> str:
+    """A character for a message: by its code and name where it cannot be seen or is easily mistaken."""
+    if character.isascii() and character.isprintable():
+        return repr(character)
+    return f"U+{ord(character):04X} ({unicodedata.name(character, 'without a name')})"
 
 
 def _near_types(token: str) -> str | None:

@@ -102,6 +102,13 @@ def wrapped(op: str) -> str:
             "%y",
         ),
         (
+            "%0 = arith.addf\u00a0%x, %x : tensor<4xf32>",
+            "unexpected character U+00A0 (NO-BREAK SPACE)",
+            "ASCII",
+            "\u00a0",
+        ),
+        ("%0 = arith.addf ; %x, %x : tensor<4xf32>", "unexpected character ';'", None, ";"),
+        (
             "%0 = tensorrt.softmax {axis = 0} %x : tensor<5xf32>",
             "expects different type than prior uses",
             None,
