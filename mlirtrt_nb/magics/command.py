@@ -9,6 +9,7 @@ from typing import Any
 
 from IPython.core.magic import line_magic, needs_local_scope, no_var_expand
 
+from ..errors import Cancelled
 from .arguments import Parser, documented
 from .namespace import Scope, check_name
 
@@ -20,7 +21,7 @@ def command(parser: Parser) -> Callable[[Callable[[Any, Namespace, Scope], Any]]
 
     The line is taken to the letter, a semicolon at its end silences what is shown, and a line that asks for
     help gets it and nothing else. Where there is a `--name`, it is checked before any work is done; storing the
-    result is the method's own.
+    result is the method's own. The stop button raises Cancelled, whose report is short.
     """
 
     def decorate(method: Callable[[Any, Namespace, Scope], Any]) -> Any:
@@ -37,7 +38,11 @@ def command(parser: Parser) -> Callable[[Callable[[Any, Namespace, Scope], Any]]
             if arguments is None:
                 return None
             check_name(getattr(arguments, "name", None))
-            result = method(self, arguments, Scope(self.shell, local_ns))
+            try:
+                result = method(self, arguments, Scope(self.shell, local_ns))
+            except KeyboardInterrupt:
+                # Where in the project it was stopped says nothing to the user.
+                raise Cancelled(f"{parser.magic} was stopped") from None
             return None if silent else result
 
         return magic

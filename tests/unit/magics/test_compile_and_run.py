@@ -131,6 +131,21 @@ def test_bench(shell: InteractiveShell, plan: mt.Plan) -> None:
     assert "Latency" in str(report) and "<table>" in report._repr_html_()
 
 
+def test_a_measurement_is_stopped_with_a_short_report(
+    shell: InteractiveShell, plan: mt.Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stop button ends %trt_bench with an error of its own, and not with where in the code it was."""
+
+    def press(*arrays: np.ndarray) -> None:
+        raise KeyboardInterrupt
+
+    session = shell.run_cell("s = plan.session()\ns").result
+    monkeypatch.setattr(session, "_call", press)
+    with pytest.raises(mt.Cancelled, match="%trt_bench was stopped") as caught:
+        shell.run_line_magic("trt_bench", "s --duration 5000")
+    assert caught.value.__suppress_context__
+
+
 def test_report(shell: InteractiveShell, plan: mt.Plan) -> None:
     """%trt_report gives the Plan's report; both its forms show the engine."""
     report = shell.run_line_magic("trt_report", "plan")
