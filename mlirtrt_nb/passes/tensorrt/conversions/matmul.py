@@ -8,6 +8,7 @@ from torch_mlir import ir
 
 from .emitter import Emitter, broadcast
 from .node import Node, Refused, converter, element, rank_of, shape_of
+from .quantization import expanded_weights
 
 __all__ = ["product"]
 
@@ -18,7 +19,8 @@ def product(
     """a @ b over the last two dimensions; an operand of rank 1 is a vector, as NumPy has it."""
     vector_a, vector_b = rank_of(a) == 1, rank_of(b) == 1
     if not vector_a and not vector_b:
-        a, b = emit.aligned(a, b)
+        rank = max(rank_of(a), rank_of(b))
+        a, b = emit.expanded(a, rank), expanded_weights(emit, b, rank)
     elif rank_of(a) != rank_of(b):
         if vector_a:
             a = _batched_vector(emit, a, rank_of(b) - 1)

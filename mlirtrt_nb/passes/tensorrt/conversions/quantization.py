@@ -13,11 +13,12 @@ from torch_mlir import ir
 
 from ....dialects.scales import scale_problem
 from ....ir import dtypes
+from ....ir.builder import Op
 from .emitter import Emitter
 from .node import Node, Refused, converter, element, rank_of, shape_of
 from .shape_values import producer
 
-__all__ = ["Scheme", "dequantized", "quantized"]
+__all__ = ["Scheme", "dequantized", "expanded_weights", "quantized"]
 
 _LAYER = ("i8", "f8E4M3FN", "i4", "f4E2M1FN")
 _RANGES = {"i8": (-128, 127), "ui8": (0, 255), "i16": (-32768, 32767), "ui16": (0, 65535)}
@@ -153,6 +154,25 @@ def _dequantize(node: Node, emit: Emitter) -> ir.Value:
     if scheme.kind not in ("i8", "ui8", "i32"):
         raise Refused(f"dequantization from {scheme.kind}")
     return dequantized(emit, _real(emit, q, kind), scheme, kind)
+
+
+def expanded_weights(emit: Emitter, value: ir.Value, rank: int) -> ir.Value:
+    """`emit.expanded`, but of dequantized constants it is the small numbers that get the dimensions: an op
+    between would have engines dequantize them on every run."""
+    value, missing = emit.value(value), rank - rank_of(value)
+    layer = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    if missing <= 0 or layer is None or layer.name != "tensorrt.dequantize":
+        return emit.expanded(value, rank)
+    op = Op.of(layer)
+    small, scale, axis = op.operand("input"), op.operand("scale"), op.attr("axis")
+    array = None if small is None else emit.array(small)
+    if array is None or scale is None:
+        return emit.expanded(value, rank)
+    dims = (1,) * missing + array.shape
+    wide = emit.constant(array.reshape(dims), "weights")
+    steps = emit.expanded(scale, rank) if rank_of(scale) > 1 else scale
+    attributes = {"axis": None if axis is None else axis + missing}
+    return emit.op("dequantize", [wide, steps], attributes, emit.type(dims, element(value)))
 
 
 def _dequantized_blocks(node: Node, emit: Emitter, q: ir.Value, scheme: Scheme, kind: str) -> ir.Value:

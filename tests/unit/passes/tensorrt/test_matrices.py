@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from .support import check, converted, fallbacks, model, normal, ops
+from .support import check, converted, fallbacks, model, normal, ops, run
 
 TOLERANCE = 1e-4
 
@@ -47,6 +48,37 @@ def test_matmul_with_a_constant_is_one_layer():
     assert ops(program) == {"matrix_multiply": 1}
     (weight,) = program.weights.values()
     assert weight.shape == (1, 32, 64)
+
+
+@pytest.mark.parametrize("scale", [(), (4,), (2, 4)])
+@pytest.mark.parametrize("kind", [np.int8, ml_dtypes.int4])
+def test_matmul_with_dequantized_weights_is_two_layers(scale, kind):
+    """The small numbers meet the batch: nothing stands between their layer and the product, which engines
+    would do again on every run."""
+    weights, steps = (
+        (np.arange(32).reshape(8, 4) % 15 - 7).astype(kind),
+        np.abs(normal(*scale)) + np.float32(0.1),
+    )
+    options = "<axis = 0, block_size = 4>" if len(scale) == 2 else "<axis = 1>"
+    body = f"d = DequantizeLinear{options}(w, s)  y = MatMul(x, d)"
+    program = converted(
+        model("(float[N,M,8] x) => (float[N,M,4] y)", body, {"w": weights, "s": steps.astype(np.float32)}, 21)
+    )
+    x, wide = normal(2, 3, 8), steps.repeat(4, axis=0) if len(scale) == 2 else steps
+    np.testing.assert_allclose(run(program, {"x": x})[0], x @ (weights * wide), rtol=TOLERANCE, atol=TOLERANCE)
+    assert not ops(program)["expand_rank"] and ops(program)["matrix_multiply"] == 1
+
+
+def test_dequantized_weights_that_products_of_two_ranks_read():
+    """A product of matrices reads them as they are, one of batches with a dimension in front."""
+    weights, steps = np.arange(12).reshape(3, 4).astype(np.int8), np.array([0.1, 0.2, 0.3], np.float32)
+    body = "d = DequantizeLinear<axis = 0>(w, s)  y = MatMul(x, d)  z = MatMul(v, d)"
+    signature = "(float[5,2,3] x, float[2,3] v) => (float[5,2,4] y, float[2,4] z)"
+    program = converted(model(signature, body, {"w": weights, "s": steps}))
+    x, v = normal(5, 2, 3), normal(2, 3)
+    for found, given in zip(run(program, {"x": x, "v": v}), (x, v), strict=True):
+        np.testing.assert_allclose(found, given @ (weights * steps[:, None]), rtol=TOLERANCE, atol=TOLERANCE)
+    assert ops(program) == {"dequantize": 2, "matrix_multiply": 2}
 
 
 @pytest.mark.parametrize(
