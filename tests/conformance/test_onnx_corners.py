@@ -108,6 +108,36 @@ def test_a_last_window_that_would_start_in_the_padding(op: str, include: int) ->
         check(model([node], {"x": x}, ["y"]), {"x": x})
 
 
+@pytest.mark.parametrize(("size", "kernel", "stride", "pads"), [(7, 3, 3, (1, 2)), (8, 1, 2, (0, 0))])
+@pytest.mark.parametrize(("op", "include"), [("AveragePool", 0), ("AveragePool", 1), ("MaxPool", 0)])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_reads_a_pooling_whose_last_window_is_left_out(
+    op: str, include: int, size: int, kernel: int, stride: int, pads: tuple[int, int], dynamic: bool
+) -> None:
+    """Before opset 22, whose inference counts such a window, what is behind has the sizes that are there."""
+    window: dict[str, Any] = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "ceil_mode": 1}
+    window |= {"count_include_pad": 1} if include else {}
+    start, end = pads
+    nodes = [
+        helper.make_node(op, ["x"], ["t"], pads=[start, start, end, end], **window),
+        helper.make_node("Conv", ["t", "w"], ["u"]),
+        helper.make_node(op, ["u"], ["v"], pads=[start, start, end, end], **window),
+        helper.make_node("Relu", ["v"], ["y"]),
+    ]
+    x = randn(1, 2, size, size)
+    proto = model(nodes, {"x": x}, ["y"], {"w": randn(2, 2, 1, 1)}, opset=13)
+    expected = runtime(proto, {"x": x})[0]
+    if dynamic:
+        for axis, dim in enumerate(proto.graph.input[0].type.tensor_type.shape.dim):
+            dim.dim_param = f"d{axis}"
+    program = mt.load(proto)
+    assert dynamic or program.outputs[0].shape == expected.shape
+    plan = mt.compile(program, shapes={"x": x.shape} if dynamic else None, cache=False)
+    found = plan.session("cpu", threads=1)(x)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("auto_pad", ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
 @pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1)])
 @pytest.mark.parametrize("op", ["Conv", "ConvTranspose"])

@@ -14,6 +14,7 @@ from typing import Final
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, shape_inference
 
 from ...errors import InvalidModelError
+from .ceil_pooling import CeilPoolings
 from .contradictions import refuse_contradictions
 from .nodes import all_nodes, describe, subgraphs
 
@@ -36,7 +37,8 @@ def infer_shapes(model: ModelProto) -> ModelProto:
     nodes = list(all_nodes(work.graph))
     nested = len(nodes) > len(work.graph.node)
     slices = [node for node in nodes if _has_bounds(node)]
-    if not slices:
+    poolings = CeilPoolings(work, nodes)
+    if not slices and not poolings.inputs:
         return _checked(*_run(work, nested))
     for node in slices:
         _hide(work.graph, node)
@@ -45,6 +47,8 @@ def infer_shapes(model: ModelProto) -> ModelProto:
     }
     inferred, agrees = _run(work, nested)
     for _ in range(_ROUNDS):
+        if not slices:
+            break
         types = _types(_graphs(inferred.graph, nested), {node.input[0] for node in slices})
         shown = [node for node in slices if _is_sound(types.get(node.input[0], []), symbols)]
         if not shown:
@@ -53,8 +57,14 @@ def infer_shapes(model: ModelProto) -> ModelProto:
             node.input[1] = node.input[1].removesuffix(_HIDDEN)
         slices = [node for node in slices if node.input[1].endswith(_HIDDEN)]
         inferred, agrees = _run(work, nested)
+    for _ in range(_ROUNDS):  # each may change what those behind it read
+        if not poolings.correct(_types(_graphs(inferred.graph, nested), poolings.inputs)):
+            break
+        inferred, agrees = _run(work, nested)
     _reveal(inferred.graph)
-    return _checked(inferred, agrees)
+    inferred = _checked(inferred, agrees)
+    poolings.restore(all_nodes(inferred.graph))
+    return inferred
 
 
 def _checked(inferred: ModelProto, agrees: bool) -> ModelProto:

@@ -94,10 +94,10 @@ class _Pool:
     def _ceil_padding(self) -> list[int]:
         """What to pad at the end so that rounding down gives the size that rounding up would.
 
-        A last window that would start in the padding at the end is not counted.
+        A last window that would start in the padding at the end is not counted. ONNX's own inference counts it
+        before opset 22, so what it declares is not asked.
         """
         sizes = shape_of(self.node[0])[2:]
-        given = self.node.declared(self.spatial + 2)[2:]
         found = []
         for axis, size in enumerate(sizes):
             k, s, b, a = self.reach[axis], self.stride[axis], self.before[axis], self.after[axis]
@@ -111,8 +111,6 @@ class _Pool:
                 count = -(-(size + b + a - k) // s) + 1
                 if (count - 1) * s >= size + b:
                     count -= 1
-                wanted = given[axis]
-                count = count if wanted is None else wanted
                 found.append(max((count - 1) * s + k - (size + b + a), 0))
         return found
 
