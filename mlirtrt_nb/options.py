@@ -40,8 +40,11 @@ def parse_shape_options(
         shapes[name] = value if len(sides) == 1 else (sides[0], sides[1], sides[2])
     missing = unnamed_shapes(inputs, shapes)
     if missing:
+        unknown = set(shapes) - {spec.name for spec in inputs}
         raise ShapeError(
-            "dynamic inputs need shapes: " + ", ".join(map(str, missing)),
+            "".join(f"there is no input {name!r}; " for name in sorted(unknown))
+            + "dynamic inputs need shapes: "
+            + ", ".join(map(str, missing)),
             hint="add --shape NAME=MIN:OPT:MAX: "
             + " ".join(f"--shape {spec.name}={':'.join(example_range(spec))}" for spec in missing),
         )

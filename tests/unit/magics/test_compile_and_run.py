@@ -162,6 +162,12 @@ def test_report(shell: InteractiveShell, plan: mt.Plan) -> None:
         ("trt_compile", "nothing.onnx", mt.SourceError, "nothing.onnx"),
         ("trt_compile", "program --target sm98 --shape x=1x4 --shape y=1x4", mt.TargetError, "sm89"),
         ("trt_compile", "program --shape x", mt.OptionError, "--shape name=MIN:OPT:MAX"),
+        (
+            "trt_compile",
+            "program --shape z=2x4",
+            mt.ShapeError,
+            "there is no input 'z'; dynamic inputs need shapes",
+        ),
         ("trt_compile", "program", mt.ShapeError, "--shape x=1x4:1x4:4x4 --shape y="),
         ("trt_compile", f"program --precision fp61 {SHAPES}", mt.PrecisionError, "did you mean 'fp16'?"),
         ("trt_compile", f"program {SHAPES} --passes fold-bach-norm", mt.OptionError, "fold-batch-norm"),
