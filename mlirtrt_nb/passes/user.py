@@ -41,6 +41,9 @@ class _UserPass(Pass):
         self.__doc__ = inspect.getdoc(function) or f"The user's own pass, from {self.source}."
         remember(self)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} from {self.source}>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function itself, so that a decorated function can still be called."""
         return self.function(*args, **kwargs)

@@ -126,6 +126,17 @@ def test_a_rewrite_takes_the_name_that_is_shown() -> None:
         mt.rewrite("onnx.RELU")
 
 
+def test_a_pass_says_where_it_is_from() -> None:
+    """Shown in a notebook or among the passes of a pipeline, it has its name and the line of its function."""
+
+    @mt.module_pass("look-around")
+    def look(program: mt.Program) -> None:
+        """Change nothing."""
+
+    assert repr(look) == f"<ModulePass 'look-around' from {look.source}>"
+    assert look.source.rpartition(":")[2].isdigit()
+
+
 def test_a_pipeline_is_made_of_passes() -> None:
     """Passes and their text become entries; what is none is refused at once."""
     leave = mt.rewrite("tensorrt.activation", name="leave")(lambda op: None)
