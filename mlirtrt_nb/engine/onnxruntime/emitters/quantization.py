@@ -110,8 +110,13 @@ def _is_shared_matrix(op: Op, scope: Scope) -> bool:
     shape = () if constant is None else constant.array.shape
     if len(shape) < 3 or any(size != 1 for size in shape[:-2]):
         return False
-    uses = list(op.operation.results[0].uses)
-    return all(use.owner.name == "tensorrt.matrix_multiply" and use.operand_number == 1 for use in uses)
+    uses = [(use.owner.operation, use.operand_number) for use in op.operation.results[0].uses]
+    return all(number == 1 and _takes_matrix(reader) for reader, number in uses)
+
+
+def _takes_matrix(operation: ir.Operation) -> bool:
+    """Whether an op is a product whose second operand is a matrix; a vector would be a row of one."""
+    return operation.name == "tensorrt.matrix_multiply" and Op.of(operation).attr("op1") != "kVECTOR"
 
 
 def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:

@@ -134,3 +134,20 @@ def test_weights_that_something_else_reads_are_real() -> None:
     product, weights = plan.session("cpu").run({"x": x}).values()
     np.testing.assert_allclose(weights, WEIGHTS * SCALES, rtol=1e-6)
     assert np.abs(product - x @ (WEIGHTS * SCALES)).max() <= 1e-4 * np.abs(product).max()
+
+
+def test_a_dequantized_vector_for_a_whole_batch() -> None:
+    """It is no matrix that the batch shares, though its dimensions are those of one with a single row."""
+    program = mt.from_mlir("""
+        func.func @main(%x: tensor<1x2x3x4xf32>) -> tensor<1x2x3xf32> {
+          %w = tensorrt.constant dense<[[[1, -2, 3, -128]]]> : tensor<1x1x4xi8>
+          %s = tensorrt.constant dense<0.5> : tensor<f32>
+          %d = tensorrt.dequantize in(%w : tensor<1x1x4xi8>) scale(%s : tensor<f32>) -> tensor<1x1x4xf32>
+          %y = tensorrt.matrix_multiply {op0 = #tensorrt.matrix_operation<kNONE>,
+            op1 = #tensorrt.matrix_operation<kVECTOR>}
+            ins(%x, %d : tensor<1x2x3x4xf32>, tensor<1x1x4xf32>) -> tensor<1x2x3xf32>
+          return %y : tensor<1x2x3xf32>
+        }""")
+    x = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
+    wanted = x @ np.array([0.5, -1, 1.5, -64], np.float32)
+    np.testing.assert_array_equal(mt.compile(program, cache=False).session("cpu")(x), wanted)
