@@ -6,6 +6,7 @@ import keyword
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -53,12 +54,21 @@ class Scope:
         return text if text in PRECISIONS or near else self.find(text, "a precision")
 
     def source(self, text: str) -> Any:
-        """A variable, or the path of a file that exists."""
+        """A variable, an attribute of one (`plan.program`), or the path of a file."""
         if text not in self._shell.user_ns and text not in self._local and _like_path(text):
             path = os.path.expanduser(text)
-            if os.path.exists(path) or not text.isidentifier():
+            if os.path.exists(path) or not (text.isidentifier() or self._is_attribute(text)):
                 return path
         return self.find(text, "the source")
+
+    def _is_attribute(self, text: str) -> bool:
+        """Whether `text` names an attribute that a variable has, rather than a file, as `model.onnx` does."""
+        name, _, rest = text.partition(".")
+        try:
+            attrgetter(rest)(self.get(name))
+        except Exception:
+            return False
+        return True
 
     def store(self, name: str | None, value: Any) -> None:
         """Assign `value` to the user's variable `name`, if there is one."""

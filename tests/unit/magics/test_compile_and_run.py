@@ -54,6 +54,15 @@ def test_compile_a_variable_and_a_file(shell: InteractiveShell, tmp_path) -> Non
     assert shell.run_line_magic("trt_compile", f'"{file}" {SHAPES}').name == "my sum"
 
 
+def test_compile_an_attribute(shell: InteractiveShell) -> None:
+    """`holder.program` is an attribute where there is one, and the name of a file where there is none."""
+    shell.run_cell_magic("mlir", "program --quiet", CELL)
+    shell.run_cell("from types import SimpleNamespace\nholder = SimpleNamespace(program=program)")
+    assert isinstance(shell.run_line_magic("trt_compile", f"holder.program {SHAPES}"), mt.Plan)
+    with pytest.raises(mt.SourceError, match="no such file: holder"):
+        shell.run_line_magic("trt_compile", f"holder.onnx {SHAPES}")
+
+
 def test_compile_with_a_precision_of_the_users(shell: InteractiveShell) -> None:
     """--precision takes a variable, which may have exceptions and ranges that a name has not."""
     shell.run_cell_magic("mlir", "program --quiet", CELL)
