@@ -195,14 +195,14 @@ def _parse(mapped: mmap.mmap, kind: Kind, where: str, verify: bool) -> Container
     try:
         index = json.loads(bytes(view[offset : offset + size]))
         container, sections, arrays = Container(index["meta"]), index["sections"], index["arrays"]
-    except (ValueError, KeyError, TypeError) as error:
+        if verify:
+            _check_sections(mapped, view, [*sections, *arrays], offset, kind, where)
+        for name, start, length, _ in sections:
+            container.sections[name] = view[start : start + length]
+        for name, start, length, _, dtype, shape in arrays:
+            container.arrays[name] = _array(view[start : start + length], dtype, shape)
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise kind.error(f"{where}: the index cannot be read: {error}") from error
-    if verify:
-        _check_sections(mapped, view, [*sections, *arrays], offset, kind, where)
-    for name, start, length, _ in sections:
-        container.sections[name] = view[start : start + length]
-    for name, start, length, _, dtype, shape in arrays:
-        container.arrays[name] = _array(view[start : start + length], dtype, shape)
     return container
 
 

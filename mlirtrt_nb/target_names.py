@@ -23,7 +23,7 @@ def parse_targets(target: str | Iterable[str]) -> tuple[str, ...]:
         raise TargetError("no target given", hint=f"targets: {', '.join(TARGETS)}")
     for name in names:
         if name not in TARGETS:
-            close = get_close_matches(str(name), TARGETS, 1)
+            close = get_close_matches(str(name).lower(), TARGETS, 1)
             meant = f"did you mean {close[0]!r}? " if close else ""
             raise TargetError(f"unknown target {name!r}", hint=f"{meant}targets: {', '.join(TARGETS)}")
     return tuple(dict.fromkeys(names))

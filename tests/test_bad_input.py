@@ -109,6 +109,13 @@ COMPILES: dict[str, tuple[type[Exception], dict[str, object]]] = {
 }
 
 
+def test_a_tensor_that_no_memory_holds() -> None:
+    """A Plan of such a tensor has no size of it in its table, and its card and tables can be looked at."""
+    plan = mt.compile(small([2**62, 2**62]))
+    assert plan.memory["bytes"].isna().all()
+    assert "small" in str(plan)
+
+
 @pytest.mark.parametrize("name", COMPILES)
 def test_bad_options(golden: Golden, tmp_path: Path, name: str) -> None:
     """A compilation that cannot be meant."""

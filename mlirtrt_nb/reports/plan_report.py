@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanReport"]
 
+_MOST = (1 << 63) - 1  # bytes that a column holds
 _ENGINES = {
     "engine": "string",
     "target": "string",
@@ -178,8 +179,15 @@ class PlanReport:
 def _frame(columns: dict[str, str], rows: Iterator[dict[str, Any]]) -> pd.DataFrame:
     """A frame with exactly these columns and types."""
     listed = list(rows)
-    data = {name: pd.Series([row.get(name) for row in listed], dtype=kind) for name, kind in columns.items()}
+    data = {
+        name: pd.Series([_held(row.get(name)) for row in listed], dtype=kind) for name, kind in columns.items()
+    }
     return pd.DataFrame(data)
+
+
+def _held(value: Any) -> Any:
+    """The value, or nothing for bytes of a size that no machine has and no column holds."""
+    return None if isinstance(value, int) and value > _MOST else value
 
 
 def _memory_rows(schedule: Schedule) -> Iterator[dict[str, Any]]:

@@ -169,7 +169,10 @@ class _Check:
         if wanted is None or wanted.kind == "O" or array.dtype == wanted:
             return
         if array.dtype.kind not in "biufc":
-            raise InputError(f"input {name!r} is a {type(value).__name__}, expected an array of {wanted}")
+            raise InputError(
+                f"input {name!r} is a {type(value).__name__}, expected an array of {wanted}",
+                hint="run({...}) takes inputs by name" if isinstance(value, Mapping) else None,
+            )
         kind = type(value).__name__
         raise InputError(
             f"input {name!r} is a {kind} that makes an array of {array.dtype}, expected {wanted}",

@@ -70,7 +70,7 @@ class Session:
         """ "cpu" or "cuda"."""
         return self._program.device
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run. One output comes bare, several as a named tuple, none as an empty tuple.
 
         Raises InputError for a wrong name, count, dtype, rank or shape.
@@ -131,7 +131,7 @@ class Session:
         except Exception as error:
             raise self._failure(error) from error
 
-    def checked(self, *args: Any, **kwargs: Any) -> list[Any]:
+    def checked(self, /, *args: Any, **kwargs: Any) -> list[Any]:
         """A call's arguments as arrays in the order of the inputs. Raises InputError as a call does."""
         return self._check.mixed(args, kwargs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import zlib
 from pathlib import Path
@@ -129,6 +130,18 @@ def test_other_versions(saved: Path, version: int, age: str) -> None:
     with pytest.raises(PlanFileError, match=f"format version {version}, {age} than this package's 1") as caught:
         container.read(saved, container.PLAN)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("entry", [["module"], ["module", "a", 1, 0], ["module", 0, None, 0]])
+def test_an_index_that_no_version_writes(saved: Path, entry: list[object]) -> None:
+    """An index of the right checksum whose entries are no places is one error, not Python's own."""
+    data = saved.read_bytes()
+    offset = int.from_bytes(data[24:32], "little")
+    index = json.dumps({"meta": {}, "sections": [entry], "arrays": []}).encode()
+    header = container._header(container.PLAN, container.PLAN.version, offset + len(index), offset, index)
+    saved.write_bytes(header + data[64:offset] + index)
+    with pytest.raises(PlanFileError, match="the index cannot be read"):
+        container.read(saved, container.PLAN)
 
 
 def test_another_kind(saved: Path) -> None:

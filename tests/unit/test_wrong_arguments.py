@@ -30,6 +30,13 @@ def session(program: mt.Program) -> Any:
     return mt.compile(program, shapes=SHAPES).session("cpu", threads=1)
 
 
+def test_a_target_in_capitals(program: mt.Program) -> None:
+    """A target is meant in lower case, and the error says which."""
+    with pytest.raises(TargetError, match="unknown target 'SM89'") as caught:
+        mt.compile(program, "SM89", shapes=SHAPES)
+    assert "did you mean 'sm89'?" in str(caught.value)
+
+
 @pytest.mark.parametrize("target", [None, 5, b"cpu", [None]])
 def test_targets(program: mt.Program, target: Any) -> None:
     """What names no target is an unknown target."""

@@ -48,10 +48,10 @@ def from_onnx(
     if isinstance(model, str | os.PathLike):
         path = checked_path(model, SourceError)
         buffer = _map(path)
-        folder = Path(base_dir) if base_dir is not None else path.parent
+        folder = checked_path(base_dir, SourceError) if base_dir is not None else path.parent
         real = path.resolve().parent if base_dir is None else None
         return _import(buffer, str(path), name or path.stem, folder, real)
-    base = None if base_dir is None else Path(base_dir)
+    base = None if base_dir is None else checked_path(base_dir, SourceError)
     if isinstance(model, bytes | bytearray | memoryview):
         return _import(memoryview(model), "<bytes>", name, base, None)
     if hasattr(model, "SerializeToString"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
@@ -134,7 +135,7 @@ class TensorReader:
                 where=str(path),
                 hint="external files must lie in or below the folder of the model",
             )
-        if not path.is_file():
+        if not os.path.isfile(path):  # pathlib's own raises for a name that is too long
             raise ExternalDataError(
                 f"external data of tensor {tensor!r} is missing: {place!r}",
                 where=f"tried {path}",

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
+import mlirtrt_nb as mt
 from mlirtrt_nb.engine.tensorrt.flavor import gpu_problem
 from mlirtrt_nb.errors import InputError, MlirTrtError, OptionError, TargetError
 from mlirtrt_nb.passes.plan.plan_schedule import schedule
@@ -56,6 +57,20 @@ def test_one_output_comes_bare() -> None:
     session = dynamic().session("cpu", threads=1)
     x = np.ones((2, 8), np.float32)
     assert isinstance(session(x, x), np.ndarray)
+
+
+def test_an_input_of_any_name() -> None:
+    """An input may be called as Python calls a method's own object."""
+    node = helper.make_node("Relu", ["self"], ["y"])
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("self", "y")]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    session = mt.compile(proto, cache=False).session("cpu", threads=1)
+    x = np.array([-1, 2], np.float32)
+    np.testing.assert_array_equal(session(self=x), [0, 2])
+    with pytest.raises(InputError, match="is a dict") as caught:
+        session({"self": x})
+    assert caught.value.hint == "run({...}) takes inputs by name"
 
 
 def test_shapes_may_change_from_call_to_call() -> None:

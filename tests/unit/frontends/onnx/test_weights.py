@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from mlirtrt_nb.errors import ExternalDataError, InvalidModelError
+from mlirtrt_nb.errors import ExternalDataError, InvalidModelError, SourceError
 from mlirtrt_nb.frontends.onnx import from_onnx
 from mlirtrt_nb.frontends.onnx.weights import TensorReader
 
@@ -125,6 +125,7 @@ def test_short_external_file(tmp_path):
     ("place", "offset", "said"),
     [
         ("w\0.bin", "0", "is no file name"),
+        ("w" * 5000, "0", "is missing"),
         ("w.bin", "99999", "its data starts at byte 99999, w.bin has 16000"),
         ("w.bin", "-4", "its data starts at byte -4, w.bin has 16000"),
         ("w.bin", "x", "must be numbers"),
@@ -140,6 +141,12 @@ def test_entries_that_cannot_be(tmp_path, place, offset, said):
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
     with pytest.raises(ExternalDataError, match=said):
         from_onnx(tmp_path / "m.onnx")
+
+
+def test_a_folder_that_is_none(tmp_path):
+    """What can be no folder is said to be none."""
+    with pytest.raises(SourceError, match="not int"):
+        from_onnx(external(tmp_path), base_dir=3)
 
 
 @pytest.mark.parametrize("place", ["../w.bin", "/etc/hostname", "sub/../../w.bin", ""])
