@@ -15,7 +15,7 @@ from ....dialects.scales import scale_problem
 from ....ir import dtypes
 from ....ir.builder import Op
 from .emitter import Emitter
-from .node import Node, Refused, converter, element, rank_of, shape_of
+from .node import Node, Refused, constant_attribute, converter, element, rank_of, shape_of
 from .shape_values import producer
 
 __all__ = ["Scheme", "dequantized", "expanded_weights", "quantized"]
@@ -159,9 +159,12 @@ def _dequantize(node: Node, emit: Emitter) -> ir.Value:
 def expanded_weights(emit: Emitter, value: ir.Value, rank: int) -> ir.Value:
     """`emit.expanded`, but of dequantized constants it is the small numbers that get the dimensions: an op
     between would have engines dequantize them on every run."""
-    value, missing = emit.value(value), rank - rank_of(value)
-    layer = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if missing <= 0 or layer is None or layer.name != "tensorrt.dequantize":
+    missing = rank - rank_of(value)
+    if missing <= 0 or constant_attribute(value) is not None:
+        return emit.expanded(value, rank)  # weights that a model has as they are keep their name
+    made = emit.value(value)
+    layer = None if isinstance(made.owner, ir.Block) else made.owner.operation
+    if layer is None or layer.name != "tensorrt.dequantize":
         return emit.expanded(value, rank)
     op = Op.of(layer)
     small, scale, axis = op.operand("input"), op.operand("scale"), op.attr("axis")

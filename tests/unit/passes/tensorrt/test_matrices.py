@@ -41,13 +41,13 @@ def test_matmul(left, right, out):
 
 
 def test_matmul_with_a_constant_is_one_layer():
-    """A weight of rank 2 meets a batch without a layer of its own, and without a copy."""
+    """A weight of rank 2 meets a batch without a layer of its own, without a copy, and by its own name."""
     program = converted(
         model("(float[N,M,32] x) => (float[N,M,64] y)", "y = MatMul(x, w)", {"w": normal(32, 64)})
     )
     assert ops(program) == {"matrix_multiply": 1}
-    (weight,) = program.weights.values()
-    assert weight.shape == (1, 32, 64)
+    ((name, weight),) = program.weights.items()
+    assert (name, weight.shape) == ("w.1x32x64", (1, 32, 64))
 
 
 @pytest.mark.parametrize("scale", [(), (4,), (2, 4)])
