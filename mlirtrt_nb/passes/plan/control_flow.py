@@ -34,7 +34,7 @@ def record_branch(recorder: Recorder, op: ir.Operation) -> None:
             pending.append(recorder.pending)
     recorder.pending = any(pending)
     for result in op.results:
-        recorder.deliver(result, op.location)
+        recorder.deliver(result)
 
 
 def record_loop(recorder: Recorder, op: ir.Operation) -> None:

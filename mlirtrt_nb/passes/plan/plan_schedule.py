@@ -9,6 +9,7 @@ from ...errors import PassError
 from ...program import Program
 from ..base import Pass, PassContext, option, register
 from .bounds import Profiles, UpperBounds
+from .origins import Origins
 from .recorder import Recorder
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def schedule(
 
     with program.context, ir.Location.unknown():
         function = _entry(program)
-        recorder = Recorder(device, workspaces or {}, UpperBounds(program, function, device, profiles))
+        bounds = UpperBounds(program, function, device, profiles)
+        recorder = Recorder(device, workspaces or {}, bounds, Origins(program))
         recorder.record(function)
         return write(function, recorder, targets, profiles)
 

@@ -10,6 +10,7 @@ from ...errors import PassError
 from ...ir import dtypes, shapes
 from ...ir.locations import sources_of
 from ...ir.values import terminator
+from .origins import Origins
 from .signature import dictionaries, name_of
 from .steps import CALLS, CONSTANTS, Memory, Step, constant_memory, ranked, symbol_path, walk
 
@@ -27,6 +28,7 @@ class Recorder:
             they share with the host is copied.
         workspaces: engine path -> bytes of scratch memory. One that is missing gets none from the Plan.
         upper_bound: the largest shape that a value can take, or None.
+        origins: which op makes or reads a value.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class Recorder:
         device: str,
         workspaces: Mapping[str, int],
         upper_bound: Callable[[ir.Value], tuple[int, ...] | None],
+        origins: Origins,
     ) -> None:
         self.device = device
         self.steps: list[Step] = []
@@ -43,6 +46,7 @@ class Recorder:
         self.pending = False  # work on the stream that the host has not waited for
         self._workspaces = workspaces
         self._upper_bound = upper_bound
+        self._origins = origins
         self._wanted: dict[ir.Value, list[Memory]] = {}
         self._names: dict[ir.Value, str] = {}
         self._block = self.steps  # where steps are added
@@ -69,7 +73,8 @@ class Recorder:
         for value, memory in pairs:
             if id(memory) not in written:
                 places = self.places[value]
-                self.copy(places.get(memory.side) or next(iter(places.values())), memory, end.location)
+                source = places.get(memory.side) or next(iter(places.values()))
+                self.copy(source, memory, self._origins.moved(value, end))
 
     def operations(self, operations: Sequence[ir.Operation]) -> None:
         """Record ops in order."""
@@ -158,10 +163,11 @@ class Recorder:
         self.add(Step("enqueue", op.location, ins, outs, callee, workspace, True))
         self.pending = True
         for value in op.results:
-            self.deliver(value, op.location)
+            self.deliver(value)
 
-    def deliver(self, value: ir.Value, location: ir.Location) -> None:
-        """Copy a value that was just written on the device to where else it is wanted."""
+    def deliver(self, value: ir.Value) -> None:
+        """Copy a result that was just written on the device to where else it is wanted."""
+        location = self._origins.moved(value, value.owner)
         source = self.places[value].get("device")
         for memory in self._wanted.get(value, ()):
             if source is not None and memory is not source:
@@ -173,7 +179,7 @@ class Recorder:
         if side not in places:
             source = next(iter(places.values()))
             places[side] = self.buffer(value, side)
-            self.copy(source, places[side], user.location)
+            self.copy(source, places[side], self._origins.moved(value, user))
         return places[side]
 
     def new(self, value: ir.Value, side: str) -> Memory:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from onnx import parser
 from torch_mlir import ir
 
 from mlirtrt_nb.errors import PassError
+from mlirtrt_nb.frontends.onnx import from_onnx
 from mlirtrt_nb.ir.verifier import errors_of
 from mlirtrt_nb.passes.base import PassContext, available
+from mlirtrt_nb.passes.pipeline import Pipeline
 from mlirtrt_nb.passes.plan.plan_schedule import programs, schedule
 from mlirtrt_nb.program import Program
 from mlirtrt_nb.runtime.reader import read_schedule
@@ -211,3 +214,16 @@ def test_ops_left_in_main_are_refused() -> None:
     with pytest.raises(PassError, match=r"@main still holds onnx\.relu") as caught:
         schedule(program, "cpu", ["cpu"])
     assert "plan-outline-clusters" in str(caught.value)
+
+
+def test_a_copy_has_the_source_of_its_value() -> None:
+    """A copy to the host names the node that made the value; one of an input, the node that reads it first."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]> main (float[4] x, float[4] z) => (float[4] y)
+        { a = Relu(x)  b = Tanh(a)  c = Add(b, z)  y = Neg(c) }"""
+    )
+    steps = Pipeline.parse("onnx-to-tensorrt,plan-clustering,plan-outline-clusters")
+    made = _read(steps.run(from_onnx(model), PassContext(("sm89",))).program, "cuda")
+    names = [buffer.name for buffer in made.buffers]
+    copies = {names[step.outs[0]]: step.sources for step in made.steps if step.kind == "copy"}
+    assert copies == {"x.device": ("a",), "z.device": ("c",), "y": ("y",)}
