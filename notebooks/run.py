@@ -41,6 +41,8 @@ def execute(path: Path, *, timeout: int = 300) -> nbformat.NotebookNode:
         resources={"metadata": {"path": str(path.parent)}},
         # A widget in a page has no kernel; without its state the static HTML beside it is shown.
         store_widget_state=False,
+        # A kernel warns that its ports on this machine are not encrypted, above all that a reader came for.
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
     )
     client.execute()
     return notebook
