@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .engine.base import Engine
 from .errors import PlanFileError
 from .program import TensorSpec
+from .weights import Weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +84,7 @@ class Plan:
         self.engine_values = tuple(engines)
         used = {weight for engine in self.engine_values for weight in engine.weights}
         used |= {buffer.weight for schedule in self.schedules.values() for buffer in schedule.buffers}
-        self.weights: dict[str, np.ndarray] = {key: weights[key] for key in weights if key in used}
+        self.weights = Weights({key: weights[key] for key in weights if key in used})
 
     @classmethod
     def _restored(

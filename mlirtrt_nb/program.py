@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from .errors import InvalidModelError
+from .weights import Weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,8 @@ class Program:
     Attributes:
         module: the live module op. Its context belongs to this program and its clones; it gets the ops that
             the module itself has none of when the module is first looked at.
-        weights: name -> array for each `dense_resource<name>` in the module; arrays may be memory maps.
+        weights: name -> array for each `dense_resource<name>` in the module; arrays may be memory maps. A table
+            that is shown without its values; of a plain dict given here it is a copy.
         name: shown in displays and used for files.
         source: what the program was loaded from (a path, "<cell>"), for messages.
         text_source: the user's own text, where there was one, for carets.
@@ -68,7 +70,9 @@ class Program:
         self, weights: dict[str, np.ndarray] | None, name: str, source: str, text_source: str | None
     ) -> None:
         self.handles: dict[tuple[str, str], ir.Attribute] = {}
-        self.weights = {} if weights is None else weights
+        self.weights: dict[str, np.ndarray] = (
+            weights if isinstance(weights, Weights) else Weights(weights or {})
+        )
         self.name = name
         self.source = source
         self.text_source = text_source

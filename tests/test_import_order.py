@@ -15,7 +15,7 @@ ROWS = [
     {"errors", "progress"},
     {"target_names"},
     {"ir"},
-    {"files", "array_files", "same_bytes"},
+    {"files", "array_files", "same_bytes", "weights"},
     {"worker"},
     {"activation_ranges"},
     {"precision"},

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from .calibration import synthetic_note
 from .card import Card, Code, Note, Section, Table, table_of
 from .html import card_html
-from .program import specs_text, weights_text
+from .program import specs_text
 from .text import card_text
 from .units import byte_size, plural
+from .weights import weights_text
 
 if TYPE_CHECKING:
     import pandas as pd

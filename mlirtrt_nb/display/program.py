@@ -7,27 +7,19 @@ from typing import TYPE_CHECKING
 from .card import Card, Code, Section, table_of
 from .html import card_html
 from .text import card_text
-from .units import byte_size, plural
+from .weights import weights_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
+    from collections.abc import Sequence
 
     from ..program import Program, TensorSpec
 
-__all__ = ["program_card", "program_html", "program_text", "specs_text", "weights_text"]
+__all__ = ["program_card", "program_html", "program_text", "specs_text"]
 
 
 def specs_text(specs: Sequence[TensorSpec]) -> str:
     """Inputs or outputs in one line; shapes with named dimensions in brackets, for an x would be ambiguous."""
     return "; ".join(map(_spec_text, specs)) or "none"
-
-
-def weights_text(weights: Mapping[str, np.ndarray]) -> str:
-    """How many bytes in how many arrays."""
-    size = sum(array.nbytes for array in weights.values())
-    return f"{byte_size(size)} in {plural(len(weights), 'array')}" if weights else "none"
 
 
 def _spec_text(spec: TensorSpec) -> str:

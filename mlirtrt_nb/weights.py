@@ -1,0 +1,31 @@
+"""`Weights`: the arrays of a program by name, a dict that is never shown with the values in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Weights"]
+
+
+class Weights(dict[str, np.ndarray]):
+    """Name -> array. It is shown by names, shapes, dtypes and sizes, of the first 20 arrays at most."""
+
+    def __repr__(self) -> str:
+        from .display.weights import weights_text
+
+        return f"<Weights: {weights_text(self)}>"
+
+    def __str__(self) -> str:
+        from .display.weights import weights_table_text
+
+        return weights_table_text(self)
+
+    def _repr_html_(self) -> str:
+        from .display.weights import weights_html
+
+        return weights_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
