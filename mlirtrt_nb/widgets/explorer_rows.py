@@ -52,8 +52,9 @@ class View:
     value: str = ""
 
     def shows(self, row: StepRow) -> bool:
-        """Whether the filter and the setting for unchanged steps leave a row."""
-        if self.hide_unchanged and row.status not in ("changed", "failed"):
+        """Whether the filter and the setting for unchanged steps leave a row. What is off stays in sight, to
+        be switched on again."""
+        if self.hide_unchanged and row.status not in ("changed", "failed", "off"):
             return False
         text = " ".join([row.name, *(row.step.op_delta if row.step else ())])
         return all(_is_within(word, text) for word in self.words.lower().split())

@@ -142,6 +142,15 @@ def test_the_list_can_be_narrowed() -> None:
     assert [row.name for row in made.shown()] == PASSES.split(",")
 
 
+def test_what_is_switched_off_stays_in_sight() -> None:
+    """Hiding unchanged steps leaves a pass that is off, so that it can be switched on again."""
+    made = state("symbol-dce," + PASSES)
+    made.view.hide_unchanged = True
+    made.toggle(made.find("tensorrt-canonicalize"))
+    made.select(made.find("plan-clustering"))
+    assert [row.name for row in made.shown()] == PASSES.split(",")
+
+
 def test_steps_are_walked_in_the_list_that_is_shown() -> None:
     """Up and down stop at the ends and leave hidden rows out."""
     made = state("cse,symbol-dce,plan-clustering")
