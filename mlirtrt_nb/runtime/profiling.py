@@ -36,18 +36,29 @@ def read_profile(path: str | Path, engine: Engine, skip: int = 0) -> list[LayerT
         layer = event["name"].removesuffix("_kernel_time")
         times[layer].append(event["dur"] / 1e3)
         kinds[layer] = event["args"].get("op_name", "")
-    sources = {layer.name: layer.sources for layer in engine.report.layers}
+    layers = engine.report.layers
+    named = {layer.name: layer.sources for layer in layers}
+    made = {output: layer.sources for layer in layers for output in layer.outputs}
     return [
-        LayerTimes(engine.name, layer, kinds[layer], tuple(values[skip:]), _sources(layer, sources))
+        LayerTimes(engine.name, layer, kinds[layer], tuple(values[skip:]), _sources(layer, named, made))
         for layer, values in times.items()
     ]
 
 
-def _sources(layer: str, sources: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """A layer's sources; ONNX Runtime ends the name of what it rewrites in words such as `_nchwc`."""
-    while layer and layer not in sources:
+def _sources(
+    layer: str, named: Mapping[str, tuple[str, ...]], made: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """A layer's sources, by its name in the report or by what it makes.
+
+    ONNX Runtime ends the name of what it rewrites in words such as `_token_5`; a layer in its own memory layout
+    it calls by its output and `_nchwc`.
+    """
+    output, laid_out, _ = layer.rpartition("_nchwc")
+    if laid_out and output in made:
+        return made[output]
+    while layer and layer not in named:
         layer = layer.rpartition("_")[0]
-    return sources.get(layer, ())
+    return named.get(layer, ())
 
 
 def _kernels(events: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

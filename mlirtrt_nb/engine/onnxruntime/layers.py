@@ -7,6 +7,7 @@ the machine that it runs on. The weights take no part in that: they are the mode
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,8 @@ __all__ = ["emitted_layers", "fused_layers", "tensor_bytes"]
 
 # What is done to weights once, when ONNX Runtime opens the model with them.
 _FOLDED = frozenset({"Cast", "Mul"})
+# What ONNX Runtime adds to the names of a node and of its values where it doubles or rewrites it.
+_ADDED = re.compile(r"(/duplicated|_nchwc|_token_\d+)+$")
 _FUSIONS = SessionSettings(threads=1, optimization="extended", prepack=False)
 
 
@@ -64,13 +67,14 @@ def _weights_as_inputs(model: ModelProto) -> ModelProto:
 
 def _rows(exported: ExportedModel, fused: ModelProto) -> Iterator[LayerRow]:
     origin = _Origin(exported.model.graph.node, fused.graph.node)
+    types = {**_rounded(exported), **exported.types}
     weights = {tensor.name: tensor_bytes(tensor) for tensor in exported.model.graph.initializer}
     for node in fused.graph.node:
         outputs = [name for name in node.output if name]
         if node.op_type in _FOLDED and all(name in weights for name in node.input):
             weights[outputs[0]] = sum(weights[name] for name in node.input)
             continue
-        known = [_described(exported.types.get(name)) for name in outputs]
+        known = [_described(types.get(name) or types.get(_ADDED.sub("", name))) for name in outputs]
         sizes = [size for _, _, size in known if size is not None]
         yield LayerRow(
             name=node.name,
@@ -83,6 +87,21 @@ def _rows(exported: ExportedModel, fused: ModelProto) -> Iterator[LayerRow]:
             output_bytes=sum(sizes) if len(sizes) == len(known) else None,
             sources=origin.sources(node),
         )
+
+
+def _rounded(exported: ExportedModel) -> dict[str, ir.Type]:
+    """The types of rounded values that are no values of the function: one clips them next, to 0 and more."""
+    graph = exported.model.graph
+    elements = {tensor.name: tensor.data_type for tensor in graph.initializer}
+    found: dict[str, ir.Type] = {}
+    for node in graph.node:
+        if node.op_type == "QuantizeLinear" and len(node.input) == 3 and node.input[2] in elements:
+            kind = exported.types.get(node.input[0])
+            if isinstance(kind, ir.RankedTensorType):
+                element = ir.Type.parse(dtypes.by_onnx(elements[node.input[2]]).mlir, kind.context)
+                unknown = ir.Location.unknown(kind.context)
+                found[node.output[0]] = ir.RankedTensorType.get(kind.shape, element, loc=unknown)
+    return found
 
 
 def tensor_bytes(tensor: TensorProto) -> int:
@@ -112,9 +131,10 @@ class _Origin:
         self._place = {id(node): n for n, node in enumerate(nodes)}
         self._makers = {name: node for node in nodes for name in node.output}
         self._kept = {name for node in fused for name in node.output}
+        self._named = {node.name: node for node in nodes if node.name}
 
     def sources(self, node: NodeProto) -> tuple[str, ...]:
-        """Labels of the emitted nodes behind a fused one, in order; the node's own if none is found."""
+        """Labels of the emitted nodes behind a fused one, in order; none for what ONNX Runtime puts in."""
         found: dict[int, NodeProto] = {}
         inputs = set(node.input)
         rest = list(node.output)
@@ -126,4 +146,10 @@ class _Origin:
                 found[id(maker)] = maker
                 rest += maker.input
         made = sorted(found.values(), key=lambda maker: self._place[id(maker)])
-        return tuple(dict.fromkeys(part for n in made or [node] for part in label_of(n.name).split(" + ")))
+        made = made or self._repeated(node)
+        return tuple(dict.fromkeys(part for n in made for part in label_of(n.name).split(" + ")))
+
+    def _repeated(self, node: NodeProto) -> list[NodeProto]:
+        """The emitted node that ONNX Runtime has doubled or rewritten, by the name."""
+        found = self._named.get(node.name) or self._named.get(_ADDED.sub("", node.name))
+        return [] if found is None else [found]

@@ -120,9 +120,10 @@ def test_displays() -> None:
 
 def test_sources_of_renamed_layers(tmp_path: Path) -> None:
     """A layer that ONNX Runtime rewrote keeps the sources of the one it came from."""
-    layers = (LayerRow("conv_1", "Conv", sources=("a", "b")), LayerRow("relu", "Relu", sources=("c",)))
+    conv = LayerRow("conv_2 #3", "FusedConv", outputs=("act_1",), sources=("d", "e"))
+    layers = (LayerRow("conv_1", "Conv", sources=("a", "b")), LayerRow("relu", "Relu", sources=("c",)), conv)
     engine = Engine("e", "onnxruntime", "cpu", b"", (), (), report=EngineReport(layers))
-    names = ["conv_1_nchwc", "relu", "reorder"] * 2
+    names = ["conv_1_nchwc", "relu", "reorder", "act_1_nchwc"] * 2
     events = [
         {"cat": "Node", "name": f"{name}_kernel_time", "dur": 1000 * n, "args": {"op_name": "Op"}}
         for n, name in enumerate(names)
@@ -134,9 +135,10 @@ def test_sources_of_renamed_layers(tmp_path: Path) -> None:
     (tmp_path / "profile.json").write_text(json.dumps(events))
     found = read_profile(tmp_path / "profile.json", engine, skip=1)
     assert [(layer.layer, layer.times_ms, layer.sources) for layer in found] == [
-        ("conv_1_nchwc", (3.0,), ("a", "b")),
-        ("relu", (4.0,), ("c",)),
-        ("reorder", (5.0,), ()),
+        ("conv_1_nchwc", (4.0,), ("a", "b")),
+        ("relu", (5.0,), ("c",)),
+        ("reorder", (6.0,), ()),
+        ("act_1_nchwc", (7.0,), ("d", "e")),
     ]
 
 

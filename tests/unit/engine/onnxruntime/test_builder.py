@@ -66,6 +66,26 @@ def test_layers_are_the_fused_ones_with_all_sources() -> None:
     assert row.output_bytes is None
 
 
+def test_layers_that_are_made_double_are_of_the_same_node() -> None:
+    """A node that ONNX Runtime copies for its second reader, and a value that is clipped, are described too."""
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+      %s = tensorrt.constant dense<0.5> : tensor<f32>
+      %r = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %x
+        : tensor<4xf32> loc("relu")
+      %q = tensorrt.quantize in(%r : tensor<4xf32>) scale(%s : tensor<f32>) -> tensor<4xi8> loc("round")
+      %d = tensorrt.dequantize in(%q : tensor<4xi8>) scale(%s : tensor<f32>) -> tensor<4xf32> loc("widen")
+      %a = tensorrt.unary {unaryOperation = #tensorrt.unary_operation<kSIN>} %d : tensor<4xf32> loc("sin")
+      %b = tensorrt.unary {unaryOperation = #tensorrt.unary_operation<kCOS>} %d : tensor<4xf32> loc("cos")
+      return %a, %b : tensor<4xf32>, tensor<4xf32>
+    }"""
+    layers = build(text, {}).report.layers
+    assert {layer.sources for layer in layers} == {("round",), ("widen",), ("sin",), ("cos",)}
+    assert [layer.kind for layer in layers].count("DequantizeLinear") == 2
+    assert {layer.shapes for layer in layers} == {("4",)}
+    assert [layer.dtypes for layer in layers if layer.kind == "QuantizeLinear"] == [("ui8",)]
+
+
 def test_same_engine_for_every_batch() -> None:
     """A dynamic dimension takes any size, and the answer does not depend on who else is in the batch."""
     engine = OrtEngine(build(), WEIGHTS, SessionSettings(threads=1))
