@@ -91,6 +91,12 @@ def span_of_line(filename: str, number: int) -> SourceSpan:
     return SourceSpan(filename, number, column, line, max(len(text), 1), cell_of(filename))
 
 
+def span_of_function(function: object) -> SourceSpan | None:
+    """The line on which a Python function begins, its decorators included; None for anything else."""
+    code = getattr(function, "__code__", None)
+    return span_of_line(code.co_filename, code.co_firstlineno) if code is not None else None
+
+
 def cell_of(filename: str) -> str:
     """The cell whose code IPython compiled under this name, as "cell [3]"; "" for a file or without IPython."""
     import sys

@@ -80,7 +80,8 @@ class OpDef:
 
     `assembly` is the declarative format after the op's name (None: generic-like form).
     `infer(op: Op) -> list[ir.Type] | None` gives the result types from operands and attributes.
-    `verify(op: Op) -> None` raises `VerificationError`; it runs at stage boundaries, not after each pass.
+    `verify(op: Op) -> None` raises `VerificationError`; it runs at stage boundaries and after passes of the
+    user's own, not after each pass.
     `layer` names the TensorRT call it becomes ("addSlice"), or "".
     """
 

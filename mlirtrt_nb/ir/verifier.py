@@ -1,7 +1,7 @@
 """Checks ops against their definitions: operands, attributes, inferred types, then the op's own rules.
 
 MLIR's verifier sees only IRDL's counts, so that verifying after each pass stays cheap. This one runs at
-stage boundaries.
+stage boundaries, and after passes of the user's own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .context import definition, definitions
 from .diagnostics import Found, found_in, place_of, raise_all, span_at
 from .opdef import Attr, Operand, ResultDef
 
-__all__ = ["errors_of", "reject", "verify", "verify_op"]
+__all__ = ["broken_rules", "errors_of", "reject", "verify", "verify_op"]
 
 # An index result may be of either width: the builder has a setting for it, and inference gives the first.
 _EITHER_WIDTH = "i32 i64"
@@ -68,7 +68,7 @@ def verify(module: ir.Operation | ir.OpView, text: str | None = None, filename: 
         return span_at(file, line, column, lines[line - 1] if known else "")
 
     found = _broken_by_mlir(root, span_of)
-    for operation, error in _broken(root):
+    for operation, error in broken_rules(root):
         span = span_of(operation.location)
         found.append(Found(error.what, span, error.hint, True, error.where if span is None else None))
     raise_all(found)
@@ -91,11 +91,11 @@ def _broken_by_mlir(
 
 def errors_of(root: ir.Operation | ir.OpView) -> list[VerificationError]:
     """Every broken rule of the package's ops in `root`, at most one per op, in program order."""
-    return [error for _, error in _broken(root.operation)]
+    return [error for _, error in broken_rules(root.operation)]
 
 
-def _broken(root: ir.Operation) -> Iterator[tuple[ir.Operation, VerificationError]]:
-    """Each op that breaks a rule, with the first that it breaks."""
+def broken_rules(root: ir.Operation) -> Iterator[tuple[ir.Operation, VerificationError]]:
+    """Each op of the package's that breaks a rule, with the first that it breaks, in program order."""
     for operation in _walk(root):
         try:
             if operation.name == "func.func":

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Cancelled, MlirTrtError, OptionError, PassError
+from ..errors import Cancelled, MlirTrtError, OptionError, PassError, SourceSpan
 from ..program import Program
 from ..worker import Isolation, inside
 from .base import Pass, PassContext
 from .firing import Firing, recorded
+from .own_rules import check_rules, place_of_pass
+from .sending import is_own
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -277,12 +279,16 @@ def run_one(
 def _run_one(
     pass_: Pass, program: Program, context: PassContext, last_good: Program | None
 ) -> tuple[float, tuple[Firing, ...]]:
+    own = is_own(pass_)
+    before = last_good or program.clone() if own else None
     start = time.perf_counter()
     try:
         with recorded() as fired:
             pass_.apply(program, context)
         seconds = time.perf_counter() - start
-        _verify(pass_.name, program)
+        _verify(pass_, program, place_of_pass(pass_) if own else None)
+        if before is not None:
+            check_rules(pass_, program, before)
     except (Cancelled, KeyboardInterrupt):
         raise
     except MlirTrtError as error:
@@ -302,7 +308,7 @@ def _run_one(
     return seconds, tuple(fired)
 
 
-def _verify(name: str, program: Program) -> None:
+def _verify(pass_: Pass, program: Program, place: SourceSpan | None) -> None:
     """MLIR's own verifier: about 2 us an op, so it can run after every pass."""
     from torch_mlir import ir
 
@@ -313,4 +319,5 @@ def _verify(name: str, program: Program) -> None:
     except ir.MLIRError as error:
         found = found_in(error, lambda *_: None)
         said = f": {found[0].message}" if found else ""
-        raise PassError(f"pass {name} left invalid IR{said}", hint=found[0].hint if found else None) from None
+        what = f"pass {pass_.name} left invalid IR{said}"
+        raise PassError(what, hint=found[0].hint if found else None, span=place) from None

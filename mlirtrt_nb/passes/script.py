@@ -19,8 +19,8 @@ _MESSAGE_CHARACTERS = 300  # some of MLIR's messages print whole ops
 
 
 class ScriptPass(Pass):
-    """A pass that is text. `source` is where it begins ("<cell>:2"); `fired` counts, after a run, how often it
-    did what it says."""
+    """A pass that is text. `source` and `span` are where it begins ("<cell>:2"); `fired` counts, after a
+    run, how often it did what it says."""
 
     results = frozenset({"fired"})
     kind = ""
@@ -30,6 +30,8 @@ class ScriptPass(Pass):
             raise OptionError(f"phase {phase!r} is not one of {', '.join(PHASES)}")
         if not isinstance(text, str):
             raise OptionError(f"the text of pass {name} is a {type(text).__name__}")
+        from ..ir.diagnostics import span_at
+
         self.name = name  # type: ignore[misc]
         self.phase = phase  # type: ignore[misc]
         self.text = text
@@ -37,6 +39,7 @@ class ScriptPass(Pass):
         self.fired = 0
         first = next((n for n, line in enumerate(text.split("\n"), 1) if _is_code(line)), 1)
         self.source = f"{self.filename}:{first}"
+        self.span = span_at(self.filename, first, 1, text.split("\n")[first - 1])
         self.__doc__ = f"The user's own {self.kind}, from {self.source}."
         self.check()
         remember(self)

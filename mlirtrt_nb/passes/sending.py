@@ -12,7 +12,7 @@ from typing import Any
 
 import cloudpickle
 
-from ..errors import PassError, SourceSpan, span_of_line
+from ..errors import PassError, span_of_function
 from ..worker import Unsendable
 from ..worker.call import LIBRARIES
 from .base import Pass, available
@@ -51,7 +51,9 @@ def is_own(pass_: Pass) -> bool:
     """Whether the pass is the user's own, so that its name says nothing to another process."""
     if isinstance(pass_, MlirPass):
         return False
-    return available().get(pass_.name) is not type(pass_) or _own_module(pass_) is not None
+    kind = type(pass_)
+    registered = available().get(pass_.name) is kind and kind.__module__ != "__main__"
+    return not registered or _own_module(pass_) is not None
 
 
 def _own_module(pass_: Pass) -> ModuleType | None:
@@ -73,7 +75,9 @@ def _why_unsendable(passes: Sequence[Pass], error: Exception) -> PassError:
             name = _culprit(function) if callable(function) else None
             uses = f"it uses {name}, and {problem}" if name else problem
             return PassError(
-                f"pass {pass_.name} cannot go to the worker process: {uses}", span=_place(function), hint=_HINT
+                f"pass {pass_.name} cannot go to the worker process: {uses}",
+                span=span_of_function(function),
+                hint=_HINT,
             )
     return PassError(str(error.args[0] if error.args else error), hint=_HINT)
 
@@ -108,8 +112,3 @@ def _culprit(function: Callable[..., Any]) -> str | None:
             if _problem(value) is not None:
                 return name
     return None
-
-
-def _place(function: Any) -> SourceSpan | None:
-    code = getattr(function, "__code__", None)
-    return span_of_line(code.co_filename, code.co_firstlineno) if code is not None else None

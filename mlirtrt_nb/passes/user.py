@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError, PassError, SourceSpan, span_of_line
+from ..errors import OptionError, PassError, SourceSpan, span_of_function, span_of_line
 from ..program import Program
 from .base import PHASES, Pass, PassContext
 from .firing import report
@@ -183,8 +183,7 @@ def replacement(
     """
     from torch_mlir import ir
 
-    code = getattr(function, "__code__", None)
-    span = span_of_line(code.co_filename, code.co_firstlineno) if code is not None else None
+    span = span_of_function(function)
 
     def failure(what: str, hint: str | None = _MAY_RETURN) -> PassError:
         return PassError(f"pass {name} {what}", span=span, hint=hint)

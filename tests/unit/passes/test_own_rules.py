@@ -1,0 +1,137 @@
+"""What a pass of the user's own makes is held against the rules of its ops, before anything else sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from torch_mlir import ir
+
+import mlirtrt_nb as mt
+from mlirtrt_nb.ir.builder import Op, create
+from mlirtrt_nb.passes.base import Pass, PassContext
+
+TEXT = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+SUM = """
+func.func @main(%x: tensor<4x2xf32>) -> tensor<4xf32> {
+  %y = tensorrt.reduce <kSUM> %x {reduceAxes = array<i64: 1>} : tensor<4x2xf32> -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+KAPUT = [
+    ("softmax", {"axis": 9}, "tensorrt.softmax: axis = 9 is not a dimension of a tensor of rank 1"),
+    ("activation", {"activationType": "kLEAKY_RELU"}, "activationType kLEAKY_RELU needs alpha"),
+    ("activation", {}, "tensorrt.activation: needs the attribute activationType (enum:activation_type)"),
+]
+
+
+def rewriting(op: str, attributes: dict[str, Any]) -> Pass:
+    """A pass that makes one other op of each activation."""
+
+    @mt.rewrite("tensorrt.activation", name="kaput")
+    def kaput(given: Op) -> ir.Operation:
+        return create(f"tensorrt.{op}", [given.operand("input")], attributes)
+
+    return kaput
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+@pytest.mark.parametrize(("op", "attributes", "said"), KAPUT)
+def test_a_wrong_op_is_the_fault_of_the_pass_that_made_it(
+    op: str, attributes: dict[str, Any], said: str, isolate: bool
+) -> None:
+    """The error names the pass, its line, the rule and the op, and the program before it is kept."""
+    program = mt.from_mlir(TEXT)
+    pipeline = mt.Pipeline.parse("cse").insert(rewriting(op, attributes)).insert("canonicalize")
+    with pytest.raises(mt.PassError) as caught:
+        pipeline.run(program, isolate=isolate)
+    error = caught.value
+    assert error.what.startswith("pass kaput left invalid IR: ") and said in error.what
+    assert error.where == "y"
+    assert error.span is not None and error.span.filename == __file__
+    assert error.span.text.strip() == '@mt.rewrite("tensorrt.activation", name="kaput")'
+    assert isinstance(error.last_good, mt.Program) and error.last_good.text() == program.text()
+    assert [step.name for step in error.partial_run.steps] == ["cse"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_no_plan_is_made_of_it(isolate: bool) -> None:
+    """A compilation stops there too, without snapshots."""
+    pipeline = mt.Pipeline.default().insert(rewriting("softmax", {"axis": 9}), after="onnx-to-tensorrt")
+    with pytest.raises(mt.PassError, match="pass kaput left invalid IR") as caught:
+        mt.compile(mt.from_mlir(TEXT), pipeline=pipeline, cache=False, isolate=isolate)
+    assert "kRELU" in caught.value.last_good.text()  # type: ignore[attr-defined]
+
+
+def test_a_changed_attribute_is_seen() -> None:
+    """A pass that changes an op in place is held against the rules like one that makes another."""
+
+    @mt.module_pass("wrong-axes")
+    def wrong_axes(program: mt.Program) -> None:
+        function = next(iter(program.module.body.operations))
+        reduce = function.regions[0].blocks[0].operations[0]
+        reduce.attributes["reduceAxes"] = ir.DenseI64ArrayAttr.get([9])
+
+    with pytest.raises(mt.PassError, match=r"pass wrong-axes left invalid IR: tensorrt.reduce: .*9"):
+        mt.Pipeline([wrong_axes]).run(mt.from_mlir(SUM))
+
+
+class OfAClass(Pass):
+    """Takes the kind off every activation."""
+
+    name = "of-a-class"
+
+    def apply(self, program: mt.Program, context: PassContext) -> None:
+        """Delete the attribute."""
+
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            if operation.name == "tensorrt.activation":
+                del operation.attributes["activationType"]
+            return ir.WalkResult.ADVANCE
+
+        program.module.operation.walk(visit)
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_class_of_the_users_is_an_own_pass(isolate: bool) -> None:
+    """Its error points at its `apply`."""
+    with pytest.raises(mt.PassError, match="pass of-a-class left invalid IR") as caught:
+        mt.Pipeline([OfAClass()]).run(mt.from_mlir(TEXT), isolate=isolate)
+    assert caught.value.span is not None and "def apply(self" in caught.value.span.text
+
+
+def test_patterns_are_held_against_the_rules_too() -> None:
+    """A pass that is text is named by its first line."""
+    text = """
+    pdl.pattern @kaput : benefit(1) {
+      %kind = pdl.type
+      %x = pdl.operand : %kind
+      %old = pdl.operation "tensorrt.activation"(%x : !pdl.value) -> (%kind : !pdl.type)
+      pdl.rewrite %old {
+        %new = pdl.operation "tensorrt.softmax"(%x : !pdl.value) -> (%kind : !pdl.type)
+        pdl.replace %old with %new
+      }
+    }
+    """
+    with pytest.raises(
+        mt.PassError, match=r"left invalid IR: tensorrt\.softmax: needs the attribute"
+    ) as caught:
+        mt.Pipeline([mt.pdl_pass("by-pattern", text)]).run(mt.from_mlir(TEXT))
+    assert caught.value.span is not None and "pdl.pattern @kaput" in caught.value.span.text
+
+
+def test_what_was_wrong_before_is_not_blamed_on_the_pass() -> None:
+    """A rule that the program broke already is left to whoever verifies the program."""
+    program = mt.from_mlir(TEXT)
+    OfAClass().apply(program, PassContext())
+
+    @mt.module_pass("looks-on")
+    def looks_on(program: mt.Program) -> None:
+        program.module.operation.attributes["test.seen"] = ir.UnitAttr.get()
+
+    assert "test.seen" in mt.Pipeline([looks_on]).run(program).program.text()
