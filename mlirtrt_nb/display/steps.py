@@ -25,6 +25,8 @@ __all__ = [
     "run_html",
     "run_text",
     "step_facts",
+    "step_html",
+    "step_text",
     "total_delta",
 ]
 
@@ -32,6 +34,7 @@ __all__ = [
 SIGNS = {"changed": "●", "same": "·", "off": "○", "failed": "✗", "not run": "–"}
 _MOST_PLACES = 6
 _MOST_ROWS = 40
+_LONGEST_LINE = 300  # characters of what was written
 
 
 def total_delta(delta: Mapping[str, int]) -> str:
@@ -141,6 +144,35 @@ def run_html(run: PipelineRun) -> str:
 def run_text(run: PipelineRun) -> str:
     """The run's card as text, with every step."""
     return card_text(run_card(run), limit=100)
+
+
+def _step_card(step: Step) -> Card:
+    """One step: time, ops that came and went, which rules fired, and what was written meanwhile."""
+    kept = step.before is not None and step.after is not None
+    sections = [Section("Ops that changed in number", delta_table(step))] if kept and step.op_delta else []
+    if step.fired:
+        sections.append(Section("What fired", fired_table(step)))
+    lines = tuple((line[:_LONGEST_LINE],) for line in step.output.splitlines() if line.strip())
+    if lines:
+        written = Table(("line",), lines[:_MOST_ROWS], more=max(0, len(lines) - _MOST_ROWS))
+        sections.append(Section("Written by native code and the pass", written, open=False))
+    return Card(
+        title=f"Pass {step.name}",
+        subtitle=f"{_status(step)} · {step_facts(step)}"
+        if kept
+        else f"{duration(step.seconds)}; no snapshots kept",
+        sections=tuple(sections),
+    )
+
+
+def step_html(step: Step) -> str:
+    """The step's card as HTML."""
+    return card_html(_step_card(step))
+
+
+def step_text(step: Step) -> str:
+    """The step's card as text."""
+    return card_text(_step_card(step))
 
 
 def error_html(text: str) -> str:

@@ -27,7 +27,7 @@ _PLAIN = (bool, int, float, str)
 _ALSO: dict[type, Any] = {float: (float, int)}
 
 
-@dataclass
+@dataclass(repr=False)
 class Entry:
     """One pass of a pipeline. A disabled entry keeps its place and its options."""
 
@@ -41,8 +41,11 @@ class Entry:
     def __str__(self) -> str:
         return f"{'' if self.enabled else '-'}{self.name}{options_text(self.pass_)}"
 
+    def __repr__(self) -> str:
+        return f"<Entry {self}>"
 
-@dataclass(init=False)
+
+@dataclass(init=False, repr=False)
 class Pipeline:
     """Passes in the order in which they run.
 
@@ -109,6 +112,17 @@ class Pipeline:
 
     def __str__(self) -> str:
         return ",".join(str(entry) for entry in self.entries)
+
+    def __repr__(self) -> str:
+        return f"<Pipeline {self}>"
+
+    def _repr_html_(self) -> str:
+        from ..display.pipeline import pipeline_html
+
+        return pipeline_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PipelineRun", "Step", "run_pipeline"]
 
 
-@dataclass
+@dataclass(repr=False)
 class Step:
     """One pass that ran. `before` and `after` are programs whose IR is a snapshot; treat them as read-only.
 
@@ -65,6 +65,22 @@ class Step:
     def fired_counts(self) -> dict[str, int]:
         """Rule -> how often it fired, most frequent first; a pass of one rule goes by its own name."""
         return dict(Counter(firing.rule or self.name for firing in self.fired).most_common())
+
+    def __repr__(self) -> str:
+        return f"<Step {self.name!r}>"
+
+    def __str__(self) -> str:
+        from ..display.steps import step_text
+
+        return step_text(self)
+
+    def _repr_html_(self) -> str:
+        from ..display.steps import step_html
+
+        return step_html(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self) if cycle else str(self))
 
 
 def _kept(program: Snapshot | None) -> Snapshot:

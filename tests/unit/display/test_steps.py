@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from IPython.lib.pretty import pretty
+
 import mlirtrt_nb as mt
 from mlirtrt_nb.display.steps import delta_table, delta_text, fired_table, total_delta
 
@@ -52,3 +54,29 @@ def test_tables_of_a_step() -> None:
     fired = fired_table(step).rows
     assert sum(int(row[2]) for row in fired) == 2
     assert all(row[1] == "tensorrt.identity" and row[3] for row in fired)
+
+
+def test_a_step_is_a_card() -> None:
+    """As a cell's last line: status, ops and what fired, as text and HTML, not the programs around it."""
+    same, changed = run().steps
+    assert repr(changed) == "<Step 'tensorrt-canonicalize'>"
+    assert pretty(changed) == str(changed)
+    lines = str(changed).splitlines()
+    assert lines[0].startswith("Pass tensorrt-canonicalize  (● changed · ")
+    assert ["tensorrt.identity", "2", "0", "−2"] in [line.split() for line in lines]
+    assert "Ops that changed in number" in changed._repr_html_() and "What fired" in changed._repr_html_()
+    assert "· same · " in str(same) and "\n" not in str(same)
+    assert "no snapshots kept" in str(run(keep_snapshots=False).steps[1])
+
+
+def test_a_pipeline_is_a_table() -> None:
+    """Text that can be parsed again, and in HTML a row a pass with its options and what is off."""
+    pipeline = mt.Pipeline.parse("-cse,plan-clustering{min-cluster-size=3}")
+    text = "-cse,plan-clustering{min-cluster-size=3}"
+    assert pretty(pipeline) == str(pipeline) == text
+    assert repr(pipeline) == f"<Pipeline {text}>" and repr(pipeline.entries[0]) == "<Entry -cse>"
+    html = pipeline._repr_html_()
+    assert "2 entries, 1 switched off" in html
+    assert "<td>cse</td><td>○ off</td><td>–</td>" in html
+    assert "<td>plan-clustering</td><td>● on</td><td>min-cluster-size=3</td>" in html
+    assert mt.Pipeline([])._repr_html_().count("<table") == 0
