@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, OptionError
+from ..errors import OptionError
 from .statistics import summarize, variation
 from .synthetic import synthetic_inputs
 
@@ -58,13 +58,13 @@ def benchmark(
             raise OptionError(f"{name} must be a number, got {value!r}")
         if value < 0:
             raise OptionError(f"{name} must not be negative, got {value}")
-    arrays = synthetic_inputs(session.inputs) if inputs is None else _in_order(session, inputs)
+    arrays = synthetic_inputs(session.inputs) if inputs is None else session.ordered(inputs)
     least = max(iterations, 1)
     if session.device == "cuda":
         samples, walltime = _measure_parts(session, arrays, warmup_ms, duration_ms, least)
     else:
         samples, walltime = _measure_calls(session, arrays, warmup_ms, duration_ms, least)
-    layers = session.profile(arrays, max(1, min(iterations, 100))) if profile else None
+    layers = session.profile(arrays, max(1, min(int(iterations), 100))) if profile else None
     conditions = {
         "session": session.name,
         **session.conditions(),
@@ -77,14 +77,6 @@ def benchmark(
         "timed_on": "device events" if session.device == "cuda" else "host",
     }
     return LatencyReport(samples, walltime, conditions, layers)
-
-
-def _in_order(session: Session, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
-    if isinstance(inputs, Mapping):
-        return session.checked(**inputs)
-    if not isinstance(inputs, np.ndarray | Sequence):
-        raise InputError(f"inputs= is a {type(inputs).__name__}", hint="give arrays by name or in order")
-    return session.checked(*([inputs] if isinstance(inputs, np.ndarray) else inputs))
 
 
 def _shape(array: Any) -> list[int] | None:

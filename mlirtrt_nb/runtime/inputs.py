@@ -51,6 +51,18 @@ class InputChecker:
         self.check_names(values)
         return self.positional([values[name] for name in self._names])
 
+    def given(self, values: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+        """Check values by name or in order; an array alone is the only input."""
+        if isinstance(values, Mapping):
+            return self.named(values)
+        if isinstance(values, Sequence) and not isinstance(values, str | bytes):
+            return self.positional(values)
+        if isinstance(values, np.ndarray) or hasattr(values, "__dlpack__"):
+            return self.positional([values])
+        raise InputError(
+            f"inputs are arrays by name or in order, not a {type(values).__name__}", hint=self._hint()
+        )
+
     def check_names(self, values: Mapping[str, Any]) -> None:
         """Check that there is a value for each input, and no other. Raises InputError."""
         if not isinstance(values, Mapping):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..engine.onnxruntime.failures import failure_of
-from ..errors import InputError, MlirTrtError
+from ..errors import InputError, MlirTrtError, OptionError
 from ..ir import dtypes
 from .device_array import device_array
 from .inputs import InputChecker, as_array, spelled
@@ -135,13 +135,27 @@ class Session:
         """A call's arguments as arrays in the order of the inputs. Raises InputError as a call does."""
         return self._check.mixed(args, kwargs)
 
-    def timed(self, arrays: Sequence[Any]) -> dict[str, float]:
-        """Run once on `checked` arrays; trtexec's metrics in ms as far as the device can tell them."""
-        return self._program.timed(arrays)
+    def ordered(self, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
+        """Inputs by name or in order as `checked` arrays in the order of the inputs. Raises InputError."""
+        if not self._open:
+            self._closed()
+        return self._check.given(inputs)
 
-    def profile(self, arrays: Sequence[Any], runs: int = 10) -> list[Any]:
-        """What each engine layer takes on `checked` arrays, over some runs: a list of `LayerTimes`."""
-        return self._program.profile(arrays, runs)
+    def timed(self, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[str, float]:
+        """Run once on inputs by name or in order; trtexec's metrics in ms as far as the device can tell."""
+        return self._program.timed(self.ordered(inputs))
+
+    def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 10) -> list[Any]:
+        """What each engine layer takes on inputs by name or in order: a list of `LayerTimes` over some runs."""
+        if not isinstance(runs, int) or runs < 1:
+            raise OptionError(f"runs must be a number of 1 or more, got {runs!r}")
+        arrays = self.ordered(inputs)
+        try:
+            return self._program.profile(arrays, runs)
+        except (MlirTrtError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._failure(error) from error
 
     def conditions(self) -> dict[str, Any]:
         """What a measurement of this session should be labelled with: device, processor, versions."""

@@ -38,6 +38,21 @@ def test_calls_by_position_and_name() -> None:
     assert list(session.run({"x": x})) == ["y", "s"]
 
 
+def test_a_profile_takes_inputs_by_name_or_in_order() -> None:
+    """Layers are timed on a mapping, a list or the only array; what is none of them is refused in one error."""
+    session = three_steps().session("cpu", threads=1)
+    for given in ({"x": _x()}, [_x()], _x()):
+        layers = session.profile(given, 2)
+        assert layers and all(len(layer.times_ms) == 2 for layer in layers)
+        assert session.timed(given)["Latency"] > 0
+    with pytest.raises(InputError, match="there is no input 'z'"):
+        session.profile({"z": _x()})
+    with pytest.raises(InputError, match="inputs are arrays by name or in order, not a str"):
+        session.profile("x")
+    with pytest.raises(OptionError, match="runs must be a number of 1 or more, got 0"):
+        session.profile({"x": _x()}, 0)
+
+
 def test_outputs_are_the_callers_own() -> None:
     """A later call does not write over the outputs of an earlier one, nor does the end of the session."""
     session = three_steps().session("cpu", threads=1)
