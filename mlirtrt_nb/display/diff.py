@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import groupby
 
-from ..ir.diff import Row, TextDiff, stretches
+from ..ir.diff import Row, TextDiff, diff_texts, stretches
 from .lines import Span, cut_middle, highlight_line, name_spans, word_changes
 from .shorten import is_constant
+from .style import framed
 from .units import plural
 
-__all__ = ["DIFF_RULES", "DiffLimits", "diff_html"]
+__all__ = ["DIFF_RULES", "DiffLimits", "diff_html", "framed_diff"]
 
 DIFF_RULES = (
     ".mt.mt .mt-diff{overflow:auto}"
@@ -59,6 +61,13 @@ def diff_html(
         return f'<p class="mt-note" style="padding:0 12px">= no difference in {lines}</p>'
     writer = _Columns(diff, limits, labels) if side_by_side else _Lines(diff, limits)
     return f'<div class="mt-diff">{"".join(writer.parts())}</div>'
+
+
+def framed_diff(before: str, after: str, name: str) -> str:
+    """The diff of a step's two texts as an output of its own."""
+    body = diff_html(diff_texts(before, after))
+    title = f"<h3>What {escape(name)} changed</h3>"
+    return framed(f"<style>{DIFF_RULES}</style>{title}{body}", label=f"What {name} changed")
 
 
 class _Writer:

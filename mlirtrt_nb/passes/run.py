@@ -19,6 +19,7 @@ from .firing import Firing, recorded
 from .own_rules import check_rules, place_of_pass
 from .sending import is_own
 from .snapshot import Snapshot
+from .step_diff import StepDiff
 
 if TYPE_CHECKING:
     import os
@@ -103,8 +104,8 @@ class PipelineRun:
         """Wall time of all passes."""
         return sum(step.seconds for step in self.steps)
 
-    def diff(self, index: int | str) -> str:
-        """A unified diff of a step, in custom assembly; empty if it changed nothing. Values that were
+    def diff(self, index: int | str) -> StepDiff:
+        """A unified diff of a step, in custom assembly; one sentence if it changed nothing. Values that were
         only renumbered are no change, though each line is shown as it is.
 
         Args:
@@ -112,11 +113,9 @@ class PipelineRun:
 
         Raises OptionError for a step that there is not.
         """
-        from ..ir.diff import unified_text
-
         step = self._step(index)
         before, after = _kept(step.before).shown_text, _kept(step.after).shown_text
-        return unified_text(before, after, f"before {step.name}", f"after {step.name}")
+        return StepDiff.of(step.name, before, after, changed=step.changed)
 
     def _step(self, given: int | str) -> Step:
         from ..ir.hints import nearest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 from IPython.lib.pretty import pretty
 
 import mlirtrt_nb as mt
@@ -80,3 +82,14 @@ def test_a_pipeline_is_a_table() -> None:
     assert "<td>cse</td><td>○ off</td><td>–</td>" in html
     assert "<td>plan-clustering</td><td>● on</td><td>min-cluster-size=3</td>" in html
     assert mt.Pipeline([])._repr_html_().count("<table") == 0
+
+
+def test_a_diff_says_that_nothing_changed() -> None:
+    """In a sentence, as text and as HTML; what did change is a diff in both."""
+    made = run()
+    nothing, changed = made.diff(0), made.diff(1)
+    assert nothing == pretty(nothing) == str(nothing) == "symbol-dce changed nothing"
+    assert "= no difference in 7 lines" in nothing._repr_html_()
+    assert changed.splitlines()[0] == "--- before tensorrt-canonicalize" and pretty(changed) == changed
+    assert "<span class=m>- " in changed._repr_html_()
+    assert pickle.loads(pickle.dumps(changed))._repr_html_() == changed._repr_html_()

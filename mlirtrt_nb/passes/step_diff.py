@@ -1,0 +1,35 @@
+"""`StepDiff`: what a step changed, as text that a notebook shows as a diff."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+__all__ = ["StepDiff"]
+
+
+class StepDiff(str):
+    """A unified diff of a step's IR, or one sentence where nothing changed. `before` and `after` are the texts
+    that were compared."""
+
+    name: str
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, name: str, before: str, after: str, *, changed: bool) -> Self:
+        """The diff of the step `name`. `changed`: whether the IR differs, be it in what texts leave out."""
+        from ..ir.diff import unified_text
+
+        text = unified_text(before, after, f"before {name}", f"after {name}")
+        nothing = f"{name} changed nothing that its text shows" if changed else f"{name} changed nothing"
+        made = cls(text or nothing)
+        made.name, made.before, made.after = name, before, after
+        return made
+
+    def _repr_html_(self) -> str:
+        from ..display.diff import framed_diff
+
+        return framed_diff(self.before, self.after, self.name)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
