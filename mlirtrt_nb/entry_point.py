@@ -24,13 +24,14 @@ def with_main(program: Program) -> Program:
 
     The entry is `@main`, or else the one public function with a body that no other calls. What it calls is
     inlined where it has such ops. The program itself is left as it is; a program that needs no change is given
-    back. Raises SourceError where there is no entry, or several are.
+    back. Raises SourceError where there is no entry, or several are, and for what is a Plan's own.
     """
     from torch_mlir import ir
 
     from .ir.inlining import inline_calls
 
     with program.context:
+        _refuse_scheduled(program.module.operation)
         functions = {_name(function): function for function in _functions(program.module.operation)}
         if functions.keys() == {"main"}:  # as all that comes from a model
             return program
@@ -45,6 +46,14 @@ def with_main(program: Program) -> Program:
             ir.SymbolTable.set_symbol_name(entry, "main")
         inline_calls(module, "main", _has_engine_ops)
         return copy
+
+
+def _refuse_scheduled(module: ir.Operation) -> None:
+    if any(op.operation.name == "plan.program" for op in module.regions[0].blocks[0].operations):
+        raise SourceError(
+            "the program is that of a Plan: it is compiled already",
+            hint="give the model, or the program of mt.load, that the Plan was made of",
+        )
 
 
 def _only_entry(module: ir.Operation) -> ir.Operation:

@@ -48,7 +48,10 @@ def load(source: str | os.PathLike[str] | bytes | ModelProto | Any, *, name: str
         return from_onnx(source, name=name)
     kind = f"{type(source).__module__}.{type(source).__qualname__}"
     if kind == "mlirtrt_nb.plan.Plan":
-        raise SourceError("a Plan is compiled already", hint="plan.program is the program that it has become")
+        raise SourceError(
+            "a Plan is compiled already",
+            hint="give the model, or the program of mt.load, that it was made of; plan.program is to look at",
+        )
     raise SourceError(f"cannot load a program from a {kind}", hint=f"load takes {SUPPORTED}")
 
 

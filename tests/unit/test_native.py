@@ -45,10 +45,13 @@ def test_inputs_of_an_engine_have_the_names_of_the_text() -> None:
 
 
 def test_a_plan_is_no_program(dynamic: mt.Program) -> None:
-    """What takes programs names the one of a Plan."""
+    """A Plan is not compiled again, nor is its own program or its text: the hint says what to give instead."""
     plan = mt.compile(dynamic, shapes={"x": (1, 2)})
-    with pytest.raises(mt.SourceError, match=r"a Plan is compiled already\n  hint: plan.program"):
+    with pytest.raises(mt.SourceError, match=r"a Plan is compiled already\n  hint: give the model"):
         mt.compile(plan)
+    for given in (plan.program, plan.text()):
+        with pytest.raises(mt.SourceError, match=r"that of a Plan: .* already\n  hint: give the model"):
+            mt.compile(given)
 
 
 def test_dynamic_dimensions_are_those_of_the_arrays(dynamic: mt.Program) -> None:
