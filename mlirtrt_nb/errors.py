@@ -239,8 +239,8 @@ class WorkerCrashed(CompileError):
 
     `doing` names the pass or the engine, `begun` that and what came before it, in order; `output` is what was
     written to standard output and error meanwhile. `reproducer` is the path of a file that holds the program
-    and, in its first lines, the command that runs the same work on it. `last_good` is the program before that
-    pass, or the one that the engine was to be built for, if kept.
+    and, in its first lines, the command or the Python that runs the same work on it. `last_good` is the program
+    before that pass, or the one that the engine was to be built for, if kept.
     """
 
     doing: str = ""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import MlirTrtError, PlanFileError, WorkerCrashed
 from .passes.remote import place_of_user
-from .passes.reproducer import compile_command, write_reproducer
+from .passes.reproducer import write_reproducer
 from .passes.sending import by_value, is_own
+from .program import Program
 from .progress import Progress
 from .worker import Isolation, Outcome, call, inside, unheard
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from .passes.base import Pass, PassContext
     from .passes.pipeline import Pipeline
     from .plan import Plan
-    from .program import Program
 
 __all__ = ["compile_isolated"]
 
@@ -59,8 +59,8 @@ def compile_isolated(
             )
     except WorkerCrashed as error:
         crashed = _pass_of(error, passes)
-        _add_reproducer(source, passes, crashed, context, error)
         _add_last_good(source, passes[:crashed], context, isolation, error)
+        _add_reproducer(source, passes, crashed, context, error)
         raise
     return _received(outcome, source)
 
@@ -93,10 +93,13 @@ def _pass_of(error: WorkerCrashed, passes: Sequence[Pass]) -> int | None:
 def _add_reproducer(
     source: Program, passes: Sequence[Pass], crashed: int | None, context: PassContext, error: WorkerCrashed
 ) -> None:
-    """The passes up to the one that crashed; for an engine the whole compilation."""
-    command = compile_command(passes, context) if crashed is None else None
-    ran = passes if crashed is None else passes[: crashed + 1]
-    error.reproducer = write_reproducer(source, ran, context, error, command)
+    """The pass that crashed on the program before it; for an engine the whole compilation."""
+    if crashed is None:
+        error.reproducer = write_reproducer(source, passes, context, error, compiling=True)
+        return
+    good = error.last_good
+    start, first = (good, crashed) if isinstance(good, Program) else (source, 0)
+    error.reproducer = write_reproducer(start, passes[first : crashed + 1], context, error)
 
 
 def _add_last_good(

@@ -1,4 +1,7 @@
-"""A file that shows a crash again: the program as text, below the command that runs the same on it."""
+"""A file that shows a crash again: the program as text, below what runs the same on it.
+
+That is a command for a shell, or Python where passes of the user's own take part, which a shell does not know.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from ..program import Program
 from .base import Pass, PassContext
 from .sending import is_own
 
-__all__ = ["compile_command", "with_saved_ranges", "write_reproducer"]
+__all__ = ["own_passes", "with_saved_ranges", "write_reproducer"]
 
 _HANDLE = re.compile(r'dense_resource<("(?:[^"\\]|\\.)*"|[^>"]+)>')
 _WEIGHTS_BYTES = 4 << 20  # weights of more than this in all are left out
@@ -31,38 +34,64 @@ def write_reproducer(
     passes: Sequence[Pass],
     context: PassContext,
     error: WorkerCrashed,
-    command: str | None = None,
+    *,
+    compiling: bool = False,
 ) -> str | None:
     """Write the file and name it in the error's hint. None if there is nowhere to write to.
 
-    `command` is a command of `python -m mlirtrt_nb` with FILE for the file; by default `opt` with the passes.
+    `program` is what `passes` ran on; with `compiling` an engine was built after them.
     """
-    from .pipeline import Entry
-
-    text = with_saved_ranges(",".join(str(Entry(pass_)) for pass_ in passes), passes)
+    own = [pass_ for pass_ in passes if is_own(pass_)]
     slug = re.sub(r"[^A-Za-z0-9]+", "-", error.doing).strip("-")[:40]
     try:
         descriptor, path = tempfile.mkstemp(".mlir", f"mlirtrt_nb-{slug}-")
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            line = command or f"opt FILE --passes {quote(text)}{_context_options(context)}"
-            run = f"python -m mlirtrt_nb {line.replace('FILE', quote(path), 1)}"
-            own = [pass_ for pass_ in passes if is_own(pass_)]
-            head = [error.what, f"run: {run}", *_own_sources(own)]
+            run = _command(path, passes, context, compiling)
+            how = _in_python(path, passes, context, compiling) if own else [f"run: {run}"]
+            head = [error.what, *how, *_own_sources(own)]
             body, note = _body(program)
             file.writelines(f"// {part}\n" for part in [*head, *note])
             file.write(body)
     except OSError:
         return None
-    error.hint = f"to see it again: {run}" if not own else f"the program before it is in {path}"
+    start = "it" if len(passes) == 1 and not compiling else f"pass {passes[0].name}" if passes else ""
+    error.hint = f"the program before {start} is in {path}" if own else f"to see it again: {run}"
     return path
 
 
-def compile_command(passes: Sequence[Pass], context: PassContext) -> str:
-    """The command line that compiles the file for the same targets and shapes."""
+def own_passes(passes: Iterable[Pass | None]) -> str:
+    """What a command in a shell would lack: "the user's own pass a", "... passes a, b"; "" for nothing."""
+    names = list(dict.fromkeys(pass_.name for pass_ in passes if pass_ is not None and is_own(pass_)))
+    return f"the user's own pass{'es' if len(names) > 1 else ''} {', '.join(names)}" if names else ""
+
+
+def _command(path: str, passes: Sequence[Pass], context: PassContext, compiling: bool) -> str:
+    """The command line that runs the passes on the file, or compiles it, for the same targets and shapes."""
+    what = f"compile {quote(path)} --no-cache" if compiling else f"opt {quote(path)}"
+    return f"python -m mlirtrt_nb {what} --passes {quote(_text(passes))}{_context_options(context)}"
+
+
+def _in_python(path: str, passes: Sequence[Pass], context: PassContext, compiling: bool) -> list[str]:
+    """The same as Python, below what it needs."""
+    text = _text(passes)
+    lines = ["import mlirtrt_nb as mt"]
+    if compiling:
+        shapes = f", shapes={list(context.profiles)!r}" if context.profiles else ""
+        lines.append(f"mt.compile({path!r}, {list(context.targets)!r}{shapes}, pipeline={text!r}, cache=False)")
+    elif context == PassContext():
+        lines.append(f"mt.Pipeline.parse({text!r}).run({path!r})")
+    else:
+        lines.append("from mlirtrt_nb.passes.base import PassContext")
+        lines.append(f"context = PassContext({context.targets!r}, {context.profiles!r}, {context.whole!r})")
+        lines.append(f"mt.Pipeline.parse({text!r}).run({path!r}, context)")
+    return [f"run, where {own_passes(passes)} is defined:", *(f"    {line}" for line in lines)]
+
+
+def _text(passes: Sequence[Pass]) -> str:
+    """The passes as the text of a pipeline."""
     from .pipeline import Entry
 
-    text = with_saved_ranges(",".join(str(Entry(pass_)) for pass_ in passes), passes)
-    return f"compile FILE --no-cache --passes {quote(text)}{_context_options(context)}"
+    return with_saved_ranges(",".join(str(Entry(pass_)) for pass_ in passes), passes)
 
 
 def with_saved_ranges(text: str, passes: Iterable[Pass | None]) -> str:

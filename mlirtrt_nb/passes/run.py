@@ -144,13 +144,18 @@ class PipelineRun:
         return pd.DataFrame([_row(step) for step in self.steps], columns=_COLUMNS)
 
     def reproducer(self) -> str:
-        """A shell command that runs the same pipeline on the same source. Ranges of activations that
-        were given as an object are written to a temporary file, which the command names."""
+        """A shell command that runs the same pipeline on the same source; Python, below a line that says why,
+        where passes of the user's own take part. Ranges of activations that were given as an object are written
+        to a temporary file, which the command names."""
         from shlex import quote
 
-        from .reproducer import with_saved_ranges
+        from .reproducer import own_passes, with_saved_ranges
 
         text = with_saved_ranges(self.pipeline, (step.ran for step in self.steps))
+        own = own_passes(step.ran for step in self.steps)
+        if own:
+            given = "program" if self.program.source.startswith("<") else repr(self.program.source)
+            return f"# where {own} is defined:\nmt.Pipeline.parse({text!r}).run({given})"
         return f"python -m mlirtrt_nb opt {quote(self.program.source)} --passes {quote(text)}"
 
     def to_html(self, path: str | os.PathLike[str], **settings: Any) -> None:

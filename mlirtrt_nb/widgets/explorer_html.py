@@ -7,7 +7,7 @@ from textwrap import shorten
 
 from ..display.card import Table
 from ..display.diff import DIFF_RULES, DiffLimits, diff_html
-from ..display.html import table_html
+from ..display.html import scroll_html, table_html
 from ..display.regions import regions_html
 from ..display.steps import SIGNS, delta_table, delta_text, error_html, fired_table, step_facts
 from ..display.style import framed
@@ -120,9 +120,15 @@ def details_html(state: ExplorerState) -> str:
 
 
 def reproducer(state: ExplorerState) -> str:
-    """The command that runs the pipeline, failed or not; a program that came from no file is saved first."""
+    """The command that runs the pipeline, failed or not; a program that came from no file is saved first. Where
+    passes of the user's own stand in it there is none, and a line says why."""
     from shlex import quote
 
+    from ..passes.reproducer import own_passes
+
+    own = own_passes(entry.pass_ for entry in state.pipeline)
+    if own:
+        return f"# a shell does not know {own}: run the Python"
     source = state.program.source
     lines = []
     if source.startswith("<"):
@@ -134,7 +140,9 @@ def reproducer(state: ExplorerState) -> str:
 
 
 def _folded(title: str, table: Table) -> str:
-    body = table_html(table) if table.rows else "<p>Every kind of op is there as often as before.</p>"
+    body = "<p>Every kind of op is there as often as before.</p>"
+    if table.rows:
+        body = scroll_html(table_html(table), title)
     return f"<details><summary>{escape(title)}</summary>{body}</details>"
 
 

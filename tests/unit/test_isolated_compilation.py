@@ -108,12 +108,19 @@ def test_a_pass_that_crashes(program: mt.Program, capsys: pytest.CaptureFixture[
         mt.compile(program, pipeline=pipeline)
     assert caught.value.reproducer is not None
     text = Path(caught.value.reproducer).read_text()
-    assert "says-so,cse,gives-up --target" in text.replace("'", "") and "plan-clustering" not in text
+    head = text.partition("pass gives-up is the user's own:")[0]
+    assert (
+        "run, where the user's own pass gives-up is defined:" in head
+        and "mt.Pipeline.parse('gives-up')" in head
+    )
+    assert "python -m" not in text and "says-so" not in text and "plan-clustering" not in text
+    assert caught.value.hint == f"the program before it is in {caught.value.reproducer}"
+    kept = mt.load(caught.value.reproducer)
     Path(caught.value.reproducer).unlink()
     before = mt.Pipeline(pipeline.entries[: [entry.name for entry in pipeline].index("gives-up")]).run(program)
     good, run = caught.value.last_good, caught.value.partial_run
     assert isinstance(good, mt.Program) and isinstance(run, mt.PipelineRun)
-    assert good.text() == before.program.text() and "test.said" in good.text()
+    assert good.text() == before.program.text() == kept.text() and "test.said" in good.text()
     assert good.context is program.context and good.weights.keys() == before.program.weights.keys()
     assert [step.name for step in run.steps] == [step.name for step in before.steps]
     assert run.steps[-1].after is not None and run.steps[-2].output == "said once\n"
@@ -154,6 +161,25 @@ def test_the_pass_that_crashed_is_the_one_that_had_begun(program: mt.Program) ->
     Path(str(caught.value.reproducer)).unlink()
 
 
+def test_what_shows_a_crash_again_does(program: mt.Program) -> None:
+    """The Python in the file of a compilation, as it stands there, crashes in the same pass."""
+
+    @mt.module_pass("gives-up-again")
+    def gives_up_again(program: mt.Program) -> None:
+        os.abort()
+
+    pipeline = mt.Pipeline.default("sm89").insert(gives_up_again, after="cse")
+    with pytest.raises(mt.WorkerCrashed) as caught:
+        mt.compile(program, "sm89", pipeline=pipeline)
+    lines = Path(str(caught.value.reproducer)).read_text().splitlines()
+    code = [line[7:] for line in lines[2:] if line.startswith("//     ")][:4]
+    assert "PassContext(('sm89',)" in code[2]
+    with pytest.raises(mt.WorkerCrashed, match="pass gives-up-again crashed: abort") as again:
+        exec("\n".join(code), {})
+    for error in (caught.value, again.value):
+        Path(str(error.reproducer)).unlink()
+
+
 def test_an_engine_that_crashes(program: mt.Program) -> None:
     """The error names engine and target, and its file compiles the program for the same target."""
 
@@ -171,6 +197,19 @@ def test_an_engine_that_crashes(program: mt.Program) -> None:
     path.unlink()
     assert isinstance(caught.value.last_good, mt.Program)
     assert caught.value.last_good.text() == steps.run(program).program.text()
+
+    @mt.module_pass("looks-on")
+    def looks_on(program: mt.Program) -> None:
+        pass
+
+    own = steps.copy().insert(looks_on)
+    with pytest.raises(mt.WorkerCrashed) as caught:
+        compile_isolated(work, program, own, context, False, {}, None, mt.Isolation())  # type: ignore[arg-type]
+    path = Path(str(caught.value.reproducer))
+    call = f"mt.compile({str(path)!r}, ['sm89'], shapes=[{{'x': ((4, 64), (4, 64), (4, 64))}}], "
+    assert f"//     {call}pipeline='cse,looks-on', cache=False)" in path.read_text()
+    assert caught.value.hint == f"the program before pass cse is in {path}"
+    path.unlink()
 
 
 def test_native_output_is_kept_with_the_plan(program: mt.Program, tmp_path: Path) -> None:

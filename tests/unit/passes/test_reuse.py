@@ -152,3 +152,19 @@ def test_the_reproducer_is_one_shell_word_each() -> None:
         "--passes",
         "plan-clustering{min-cluster-size=3}",
     ]
+
+
+def test_passes_of_the_users_are_reproduced_in_python() -> None:
+    """A shell does not know them: there is a line to run where they are defined."""
+
+    @mt.module_pass("looks-on-too")
+    def looks_on_too(program: mt.Program) -> None:
+        pass
+
+    run = mt.Pipeline.parse("cse").insert(looks_on_too).run(mt.from_mlir(TEXT, filename="my model.mlir"))
+    assert run.reproducer().splitlines() == [
+        "# where the user's own pass looks-on-too is defined:",
+        "mt.Pipeline.parse('cse,looks-on-too').run('my model.mlir')",
+    ]
+    run = mt.Pipeline([looks_on_too]).run(mt.from_mlir(TEXT))
+    assert run.reproducer().endswith("mt.Pipeline.parse('looks-on-too').run(program)")

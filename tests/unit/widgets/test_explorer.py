@@ -293,3 +293,11 @@ def test_the_reproducer_names_the_file(tmp_path: Path) -> None:
     path.write_text(TEXT, encoding="utf-8")
     assert f"opt '{path}' --passes cse" in reproducer(explore(str(path), "cse").state)
     assert "open('program.mlir', 'w')" in reproducer(explore(mt.from_mlir(TEXT), "cse").state)
+
+    @mt.module_pass("looks-on")
+    def looks_on(program: mt.Program) -> None:
+        pass
+
+    own = mt.Pipeline.parse("cse").insert(looks_on)
+    said = "# a shell does not know the user's own pass looks-on: run the Python"
+    assert reproducer(explore(str(path), own).state) == said
