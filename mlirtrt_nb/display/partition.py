@@ -24,11 +24,7 @@ def partition_card(partition: Partition) -> Card:
         ("of that between engines and host", byte_size(partition.copied_bytes)),
         ("pass", partition.pass_text),
     )
-    notes = []
-    if partition.boundary_bytes is None:
-        notes.append(
-            Note("Sizes need fixed shapes: give shapes= (--shape) with one size per dimension", "warn")
-        )
+    notes = [Note(partition.unknown_sizes, "warn")] if partition.unknown_sizes else []
     sections = [Section(f"{plural(len(partition.parts), 'part')}", table_of(partition.df, limit=40, bar="ops"))]
     if len(partition.edges):
         sections.append(Section("Between the parts", table_of(partition.edges, limit=40), open=False))

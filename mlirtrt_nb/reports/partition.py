@@ -145,6 +145,19 @@ class Partition:
         return _total(value for value, giver, readers in self._crossings if self._changes_side(giver, readers))
 
     @cached_property
+    def unknown_sizes(self) -> str:
+        """Why `boundary_bytes` is not known, and what to do about it where that helps; "" where it is known."""
+        if self.boundary_bytes is not None:
+            return ""
+        unknown = [value for value in self._graph.values if value.bytes is None]
+        made = [value.producer for value in unknown if value.producer is not None]
+        if not made or len(made) < len(unknown):  # an input's own
+            return "Sizes need fixed shapes: give shapes= (--shape) with one size per dimension"
+        first = self._graph.ops[made[0]]
+        where = f"{first.source} ({first.name})" if first.source else first.name
+        return f"Sizes depend on data: how much {where} gives is known only when it runs"
+
+    @cached_property
     def _crossings(self) -> list[tuple[FlatValue, int, tuple[int, ...]]]:
         """Each value that passes between parts, with the part that gives it and those that read it."""
         found = []

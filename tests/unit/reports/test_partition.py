@@ -44,6 +44,18 @@ def test_a_step_has_the_sources_of_the_whole_engine() -> None:
     assert first["sources"] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "why"), [("4", "depend on data: how much n "), ("b", "need fixed shapes: give")]
+)
+def test_why_sizes_are_not_known(rows: str, why: str) -> None:
+    """A size that hangs on values names the node; shapes are asked for only where an input lacks them."""
+    text = CHAIN.replace("float[2,4,4] x", f"float[{rows},4] x").replace("float[2] y", "float[k,m] y")
+    body = "{ a = Relu(x)  n = NonZero(a)  f = Cast<to = 1>(n)  y = Sqrt(f) }"
+    view = mt.partition(load(text[: text.index("{ a")] + body))
+    assert view.boundary_bytes is None
+    assert f"Sizes {why}" in " ".join(partition_text(view).split())
+
+
 def test_bytes_between_parts() -> None:
     """A value that passes to another part counts once, and as copied where it leaves an engine for the host."""
     view = mt.partition(load(CHAIN))
