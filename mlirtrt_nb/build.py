@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Refusal", "build_engines"]
 
+# What Myelin says of Turing.
+_NO_PRODUCT = "FP32 GEMM is not supported"
+
 
 class Refusal(Exception):
     """A TensorRT builder refused a function. Caught by `compile`, which gives the ops to another backend.
@@ -45,6 +48,13 @@ class Refusal(Exception):
         self.function_locations = frozenset(str(op.location) for op in block.operations)
         named = self.function_locations if error.location is None else frozenset({error.location})
         self.locations = locations or named
+
+    def reason_for(self, op: str) -> str:
+        """The reason for one of the refused ops: what else a node became beside its matrix product, such as the
+        sum with a bias, is not what TensorRT refused."""
+        if _NO_PRODUCT not in self.reason or op == "tensorrt.matrix_multiply":
+            return self.reason
+        return f"it stays with the matrix product of its node, which TensorRT refused: {_NO_PRODUCT}"
 
 
 @dataclass(frozen=True)

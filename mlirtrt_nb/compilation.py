@@ -225,12 +225,11 @@ def _give_away(program: Program, refusal: Refusal, *, whole_function: bool) -> b
     locations = refusal.function_locations if whole_function else refusal.locations
     marked = 0
     with program.context:
-        reason = ir.StringAttr.get(refusal.reason)
 
         def visit(operation: ir.Operation) -> ir.WalkResult:
             nonlocal marked
             if _is_open(operation) and str(operation.location) in locations:
-                operation.attributes["plan.fallback"] = reason
+                operation.attributes["plan.fallback"] = ir.StringAttr.get(refusal.reason_for(operation.name))
                 marked += 1
             return ir.WalkResult.ADVANCE
 

@@ -262,6 +262,11 @@ _RULES: tuple[tuple[str, str, str], ...] = (
         "narrow the range: bring min and max in shapes= (--shape) nearer to opt",
     ),
     (
+        r"FP32 GEMM is not supported",
+        "type",
+        'compile with precision="fp16" (--precision fp16): TensorRT-RTX multiplies no fp32 matrices on Turing',
+    ),
+    (
         r"TensorRT refuse|cannot become a layer|has no form|op that becomes a layer|TensorRT, ",
         "builder",
         'write that op otherwise, or leave it to the host by pipeline.set("onnx-to-tensorrt", keep=[op])',

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from onnx import parser
 
 import mlirtrt_nb as mt
 from mlirtrt_nb.reports import remedies
@@ -109,6 +110,7 @@ def test_the_words_of_remedies(golden: Callable[[str, str], None]) -> None:
         "k = 5000; TensorRT has at most 3840",
         "training mode",
         "TensorRT refuses: IBuilder::buildSerializedNetwork: Error Code 4: Internal Error (no tactic)",
+        "TensorRT refused it: Error Code 1: Myelin (Cannot compile operation 'fc': FP32 GEMM is not supported)",
         "its cluster is smaller than min-cluster-size",
         "Conv is kept by the option keep",
     ]
@@ -117,3 +119,17 @@ def test_the_words_of_remedies(golden: Callable[[str, str], None]) -> None:
         found = explain(reason)
         lines.append(f"{reason}\n  {found.cause}: {found.remedy}")
     golden("display/remedies.txt", "\n".join(lines))
+
+
+def test_products_in_fp32_on_turing() -> None:
+    """The product is what TensorRT refuses, its bias stays with it, and the remedy that is named is one."""
+    ones = ", ".join("1" * 64)
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 17]> main (float[4,8] x) => (float[4,8] y)
+        <float[8,8] w = {{{ones}}}, float[8] b = {{1, 2, 3, 4, 5, 6, 7, 8}}> {{ y = Gemm(x, w, b) }}"""
+    )
+    table = mt.compile(model, "sm75", cache=False).fallbacks.set_index("op")
+    assert "Cannot compile" in table.loc["tensorrt.matrix_multiply", "reason"]
+    assert table.loc["tensorrt.element_wise", "reason"].startswith("it stays with the matrix product")
+    assert all('precision="fp16"' in remedy for remedy in table["remedy"])
+    assert mt.compile(model, "sm75", precision="fp16", cache=False).fallbacks.empty
