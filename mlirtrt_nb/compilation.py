@@ -206,7 +206,8 @@ def _cluster_and_build(
             return outlined, build_engines(outlined, context, cache=cache, progress=progress)
         except Refusal as refusal:
             rounds += 1
-            if not _give_away(converted, refusal, whole_function=rounds > _ROUNDS):
+            named = rounds <= _ROUNDS and _give_away(converted, refusal, whole_function=False)
+            if not named and not _give_away(converted, refusal, whole_function=True):
                 raise refusal.error from None
 
 

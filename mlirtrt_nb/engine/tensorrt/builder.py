@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -140,7 +141,12 @@ def _report(trt: Any, flavor: str, log: BuildLog, seconds: float) -> EngineRepor
 def _refused(name: str, log: BuildLog, encoded: Encoded) -> EngineBuildError:
     """An error with the builder's last words, and the op whose layer they name."""
     message = log.errors[-1] if log.errors else "the builder gave no reason"
-    named = [label for label in encoded.operations if label in message]
+    named = [label for label in encoded.operations if _names(message, label)]
     if not named:
         return EngineBuildError(refusal_text(message), where=f"engine {name!r}")
     return refused(refusal_text(message), encoded.operations[max(named, key=len)], name)
+
+
+def _names(message: str, label: str) -> bool:
+    """Whether a layer is named, as a whole word; Myelin numbers the parts that it makes of one (`fc_U0`)."""
+    return re.search(rf"(?<![\w/]){re.escape(label)}(_U\d+)?(?![\w/])", message) is not None
