@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from .card import Card, Code, Note, Section, Table, more_rows
 from .ir import code_html
 from .style import framed
 
-__all__ = ["card_html", "table_html"]
+__all__ = ["card_html", "cell_html", "scroll_html", "table_html"]
+
+_LONG = 25  # characters from which on a cell may have several lines, and a name breaks behind its punctuation
+_WORD = re.compile(rf"\S{{{_LONG},}}")
+_JOINT = re.compile(r"(?<=[/.:_,])(?=[^\s/.:_,])")
 
 
 def card_html(card: Card) -> str:
@@ -36,17 +41,20 @@ def _note(note: Note) -> str:
 def _section(section: Section) -> str:
     body = code_html(section.body) if isinstance(section.body, Code) else table_html(section.body)
     opened = " open" if section.open else ""
-    # Focusable, so that a part with its own scroll bar can be scrolled from the keyboard.
-    scroll = (
-        f'<div class="mt-scroll" tabindex="0" role="region" aria-label="{escape(section.title, quote=True)}">'
-    )
-    return f"<details{opened}><summary>{escape(section.title)}</summary>{scroll}{body}</div></details>"
+    scrolled = scroll_html(body, section.title)
+    return f"<details{opened}><summary>{escape(section.title)}</summary>{scrolled}</details>"
+
+
+def scroll_html(body: str, label: str) -> str:
+    """`body` in a box that scrolls by itself, from the keyboard too, and so never widens what is around it."""
+    name = escape(label, quote=True)
+    return f'<div class="mt-scroll" tabindex="0" role="region" aria-label="{name}">{body}</div>'
 
 
 def table_html(table: Table) -> str:
     """A <table> with column headers; the first column of a row is the row's header."""
     head = "".join(
-        f'<th scope="col"{_align(table, column)}>{escape(header)}</th>'
+        f'<th scope="col"{_align(table, column) or _room(header)}>{escape(header)}</th>'
         for column, header in enumerate(table.headers)
     )
     body = "".join(_row(table, number) for number in range(len(table.rows)))
@@ -64,9 +72,30 @@ def _row(table: Table, number: int) -> str:
             level = table.levels[number]
             shown = f'<span class="mt-{level}" style="white-space:nowrap">{escape(text)}</span>'
         else:
-            shown = escape(text)
-        cells.append(f"<{tag}{_align(table, column)}>{shown}{bar}</{tag.split()[0]}>")
+            shown = _breakable(text)
+        cells.append(f"<{tag}{_align(table, column) or _room(text)}>{shown}{bar}</{tag.split()[0]}>")
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def cell_html(text: str) -> str:
+    """A <td>. Only a long text may have several lines there."""
+    return f"<td{_room(text)}>{_breakable(text)}</td>"
+
+
+def _breakable(text: str) -> str:
+    """The text, escaped, in which long names may break behind their punctuation."""
+    parts: list[str] = []
+    end = 0
+    for word in _WORD.finditer(text):
+        parts.append(escape(text[end : word.start()]))
+        parts.append("<wbr>".join(map(escape, _JOINT.split(word.group()))))
+        end = word.end()
+    return "".join([*parts, escape(text[end:])])
+
+
+def _room(text: str) -> str:
+    """Only a long cell may have several lines, and is never squeezed to a word a line."""
+    return ' class="mt-words"' if len(text) >= _LONG else ""
 
 
 def _align(table: Table, column: int) -> str:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
 from .diff import DIFF_RULES, DiffLimits, diff_html
-from .html import table_html
+from .html import scroll_html, table_html
 from .regions import regions_html
 from .steps import SIGNS, delta_table, delta_text, error_html, fired_table, run_card, step_facts, total_delta
 from .style import framed, page, sheet
@@ -16,6 +16,7 @@ from .units import duration
 
 if TYPE_CHECKING:
     from ..passes.run import PipelineRun, Step
+    from .card import Table
 
 __all__ = ["run_page"]
 
@@ -134,11 +135,15 @@ def _step(step: Step, columns: bool, lines: int) -> str:
     assert step.before is not None and step.after is not None
     if step.op_delta:
         parts.append(f"<p>{escape(delta_text(step.op_delta))}</p>")
-        parts.append(_folded("Ops before and after", table_html(delta_table(step))))
+        parts.append(_table("Ops before and after", delta_table(step)))
     if step.fired:
-        parts.append(_folded("Rewrites that fired", table_html(fired_table(step))))
+        parts.append(_table("Rewrites that fired", fired_table(step)))
     parts.append(_difference(step.before.shown_text, step.after.shown_text, columns, lines))
     return "".join(parts)
+
+
+def _table(title: str, table: Table) -> str:
+    return _folded(title, scroll_html(table_html(table), title))
 
 
 def _difference(before: str, after: str, columns: bool, lines: int) -> str:

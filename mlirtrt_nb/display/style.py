@@ -41,11 +41,13 @@ _RULES = """
  table-layout:auto;border:none}
 .mt.mt table th,.mt.mt table td{padding:3px 10px 3px 0;border:none;border-bottom:1px solid var(--mt-line);
  background:var(--mt-page);color:var(--mt-text);vertical-align:top;max-width:46em;text-align:left;
- font-variant-numeric:tabular-nums;white-space:normal}
+ font-variant-numeric:tabular-nums;white-space:nowrap;overflow-wrap:break-word}
 .mt.mt table thead th{position:sticky;top:0;background:var(--mt-head);padding:4px 10px 4px 4px;font-weight:600}
 .mt.mt table tbody td,.mt.mt table tbody th{padding-left:4px}
 .mt.mt table tbody tr{background:var(--mt-page)}
 .mt.mt table .mt-right{text-align:right;white-space:nowrap}
+.mt.mt table .mt-words{min-width:13em;white-space:normal}
+.mt.mt table.mt-facts td{white-space:normal;overflow-wrap:anywhere}
 .mt.mt table.mt-facts th{color:var(--mt-muted);font-weight:400;white-space:nowrap}
 .mt.mt caption{text-align:left;caption-side:top;color:var(--mt-muted);padding:0 0 4px}
 .mt.mt pre{margin:0;padding:8px 12px;background:var(--mt-code);color:var(--mt-text);border-radius:4px;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import zip_longest
+from textwrap import shorten, wrap
 
 from .card import Card, Code, Section, Table, more_rows
 from .shorten import cut_lines
@@ -10,6 +12,7 @@ from .shorten import cut_lines
 __all__ = ["card_text", "table_text"]
 
 _WIDEST = 64  # characters of one cell
+_MOST_LINES = 4  # of a cell that is a sentence
 _WIDEST_LAST = 240  # of one in the last column, which often has sentences and pushes nothing aside
 
 
@@ -31,15 +34,16 @@ def _section(section: Section, limit: int, code: bool) -> list[str]:
 
 
 def table_text(table: Table, limit: int = 50) -> str:
-    """The table in columns under a rule; numbers to the right, long cells cut in the middle."""
+    """The table in columns under a rule; numbers to the right. Long names are cut in the middle; sentences are
+    wrapped, and cut at their end."""
     limit = len(table.rows) if table.whole else limit
     shown = [_row(row, whole=table.whole) for row in table.rows[:limit]]
     widths = [
-        max([_width(header), *(_width(row[column]) for row in shown)])
+        max([_width(header), *(_width(line) for row in shown for line in row[column])])
         for column, header in enumerate(table.headers)
     ]
     lines = [_line(table, list(table.headers), widths), "  ".join("─" * width for width in widths)]
-    lines += [_line(table, row, widths) for row in shown]
+    lines += [_line(table, list(line), widths) for row in shown for line in zip_longest(*row, fillvalue="")]
     rest = more_rows(Table((), (), more=table.more + len(table.rows) - len(shown)))
     return "\n".join(filter(None, [table.caption, *lines, rest]))
 
@@ -53,14 +57,25 @@ def _line(table: Table, cells: list[str], widths: list[int]) -> str:
     return "  ".join(padded).rstrip()
 
 
-def _row(row: tuple[str, ...], *, whole: bool) -> list[str]:
+def _row(row: tuple[str, ...], *, whole: bool) -> list[list[str]]:
+    """The lines of each cell."""
     cells = [" ".join(cell.split()) for cell in row]
-    return cells if whole or not cells else [*map(_cut, cells[:-1]), _cut(cells[-1], _WIDEST_LAST)]
+    if whole or not cells:
+        return [[cell] for cell in cells]
+    return [*map(_lines, cells[:-1]), [_cut(cells[-1], _WIDEST_LAST)]]
 
 
-def _cut(cell: str, widest: int = _WIDEST) -> str:
+def _lines(cell: str) -> list[str]:
+    if len(cell) <= _WIDEST or " " not in cell:
+        return [_cut(cell, _WIDEST)]
+    return wrap(cell, _WIDEST, max_lines=_MOST_LINES, placeholder=" …")
+
+
+def _cut(cell: str, widest: int) -> str:
     if len(cell) <= widest:
         return cell
+    if " " in cell:
+        return shorten(cell, widest, placeholder=" …")
     half = (widest - 1) // 2
     return f"{cell[:half]}…{cell[-half:]}"
 

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Sequence
 from html import escape
 
+from ..html import cell_html
 from ..style import framed
 from ..units import plural
 from .condense import first_nodes, join_chains
@@ -90,6 +91,6 @@ def _table(nodes: Sequence[Node], prefix: str) -> str:
 
 def _row(number: int, node: Node, prefix: str) -> str:
     cells = (node.op or node.kind, node.source, node.detail, node.warning)
-    listed = "".join(f"<td>{escape(cell[:200])}</td>" for cell in cells)
+    listed = "".join(cell_html(cell[:200]) for cell in cells)
     link = f'<a href="#{prefix}{number}">{escape(node.label[:60])}</a>'
     return f'<tr id="{prefix}r{number}"><th scope="row">{link}</th>{listed}</tr>'

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mlirtrt_nb.display.card import Card, Code, Note, Section, Table, table_of
-from mlirtrt_nb.display.html import card_html
+from mlirtrt_nb.display.html import card_html, table_html
 from mlirtrt_nb.display.ir import ir_html
 from mlirtrt_nb.display.text import card_text, table_text
 
@@ -156,3 +156,30 @@ def test_ir_html_is_bounded() -> None:
     assert len(ir_html("%0 " * 400_000)) < 60_000
     wide = ir_html("\n".join(["%0 = a.b %x, %y, %z" * 40] * 300))
     assert len(wide) < 400_000 and "more lines" in wide
+
+
+def test_sentences_are_wrapped_and_names_cut_in_the_middle() -> None:
+    """A reason in a middle column is read whole, a name keeps both ends, a long last cell its start."""
+    reason = "last layer: its results are the program's outputs, and its weights are quantized all the same"
+    table = Table(
+        ("op", "reason", "where"), (("onnx.Gemm", reason, "b" * 300), ("a" * 80, "short", "word " * 90))
+    )
+    lines = table_text(table).splitlines()
+    assert lines[2].split()[0] == "onnx.Gemm" and " ".join(lines[2].split()[1:-1] + lines[3].split()) == reason
+    assert lines[4].startswith("a" * 31 + "…" + "a" * 31 + "  short") and lines[4].endswith("word …")
+    assert len(lines) == 5 and max(map(len, lines)) < 64 * 2 + 240 + 5
+
+
+def test_a_sentence_without_end_is_cut_at_its_end() -> None:
+    """Four lines of a cell at most."""
+    lines = table_text(Table(("a", "b"), (("word " * 200, "x"),))).splitlines()
+    assert len(lines) == 6 and lines[-1].endswith("word …")
+
+
+def test_long_names_break_behind_their_punctuation() -> None:
+    """In HTML; a short name stays whole, and so does what is escaped."""
+    name = "model/layers.0/attention&self/out"
+    html = table_html(Table(("a", "b", "c"), (("onnx.NonZero", name, "ONNX Runtime 1.2"),)))
+    assert '<th scope="row">onnx.NonZero</th>' in html
+    assert '<td class="mt-words">model/<wbr>layers.<wbr>0/<wbr>attention&amp;self/<wbr>out</td>' in html
+    assert "<td>ONNX Runtime 1.2</td>" in html
