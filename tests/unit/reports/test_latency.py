@@ -147,6 +147,11 @@ def test_plot() -> None:
     pytest.importorskip("matplotlib")
     figure = benchmark(three_steps().session("cpu", threads=1), **SHORT).plot()
     assert [axes.get_xlabel() for axes in figure.axes] == ["query", "queries"]
+    (legend,) = figure.legends
+    assert [text.get_text().rsplit(" ", 2)[0] for text in legend.get_texts()] == ["median", "99 %"]
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        assert not axes.texts and not legend.get_window_extent().overlaps(axes.get_tightbbox())
 
 
 def test_a_notebook_shows_the_plot() -> None:
