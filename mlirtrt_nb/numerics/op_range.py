@@ -20,7 +20,9 @@ class OpRange:
 
     `subnormal` and `vanishing` are shares of the values that are not 0: below f16's smallest normal number,
     and below half its smallest subnormal, which f16 rounds to 0. `dead` lists channels (positions of axis 1)
-    that are 0 throughout, of `channels`.
+    that are 0 throughout, of `channels`. `kept` says why fp16 computes the op in fp32 by itself ("" if it does
+    not), `read_small` whether an op reads the result in f16 all the same, `proportional` whether scaling what
+    comes in scales the result.
     """
 
     op: str
@@ -38,6 +40,9 @@ class OpRange:
     not_finite: int = 0
     alive: np.ndarray | None = field(default=None, repr=False)
     readers: tuple[str, ...] = ()
+    kept: str = ""
+    read_small: bool = True
+    proportional: bool = False
 
     @property
     def subnormal(self) -> float:

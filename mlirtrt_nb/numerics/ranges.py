@@ -19,6 +19,7 @@ from ..progress import Progress
 from .alignment import is_float
 from .conversion import converted
 from .interpreter import Interpreter, read_values
+from .op_cures import default_reasons, is_proportional, is_read_in_f16
 from .op_range import F16_LARGEST, OpRange
 from .rounding import widen
 from .samples import samples_of, shapes_for
@@ -168,6 +169,8 @@ def ranges(
     interpreter = Interpreter(converted(source, "fp32", "cpu", shapes_for(source, inputs, shapes)))
     found: dict[tuple[int, int], OpRange] = {}
     readers = _readers(interpreter)
+    reasons = default_reasons(interpreter)
+    read_small = is_read_in_f16(interpreter, reasons)
     for step in interpreter.steps:
         for array in weights_of(step.operation, interpreter.program.weights):
             place = (step.index, 0)
@@ -181,7 +184,9 @@ def ranges(
             if floats:
                 step = executed.step
                 entry = OpRange(step.op, step.source, step.element, step.pattern)
-                entry.readers = readers[step.index]
+                entry.readers, entry.kept = readers[step.index], reasons[step.index]
+                entry.read_small = read_small[step.index]
+                entry.proportional = is_proportional(step.operation)
                 found.setdefault((step.index, 1), entry).add(floats[0])
     return Ranges(source.name, samples.origin, [found[index] for index in sorted(found)])
 
@@ -216,7 +221,6 @@ def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
     """One finding per entry and kind; of channels that are passed on dead, only the first op is named."""
     seen_dead: set[tuple[int, ...]] = set()
     for entry in ops:
-        keep, readers = entry.keep, entry.readers
         if entry.not_finite:
             yield Finding(
                 "bad", "is not finite in fp32 itself", entry.op, entry.source, float(entry.not_finite),
@@ -224,16 +228,11 @@ def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
             )  # fmt: skip
         if entry.overflowing:
             factor = 2.0 ** int(np.ceil(np.log2(entry.largest / F16_LARGEST)))
-            yield Finding(
-                "bad", f"overflows f16: {entry.largest:.4g} is above 65504", entry.op, entry.source,
-                entry.largest, f"keep it in fp32, take bf16, or divide what comes in by {factor:g}", keep,
-                readers,
-            )  # fmt: skip
+            problem = f"overflows f16: {entry.largest:.4g} is above 65504"
+            yield _cured(entry, "bad", problem, entry.largest, f"divide what comes in by {factor:g}")
         elif entry.vanishing > _NOTABLE_SHARE:
-            yield Finding(
-                "warn", f"{entry.vanishing:.0%} of its values become 0 in f16", entry.op, entry.source,
-                entry.vanishing, "keep it in fp32, take bf16, or scale its input up", keep, readers,
-            )  # fmt: skip
+            problem = f"{entry.vanishing:.0%} of its values become 0 in f16"
+            yield _cured(entry, "warn", problem, entry.vanishing, "scale its input up")
         elif entry.subnormal > _NOTABLE_SHARE:
             yield Finding(
                 "warn", f"{entry.subnormal:.0%} of its values are subnormal in f16 and lose bits", entry.op,
@@ -246,6 +245,20 @@ def _findings(ops: Iterable[OpRange]) -> Iterable[Finding]:
                 "good", f"0 throughout: {_spelled(dead)} of {entry.channels}", entry.op,
                 entry.source, float(len(dead)), "prune them, if more inputs do not wake them",
             )  # fmt: skip
+
+
+def _cured(entry: OpRange, level: str, problem: str, value: float, scaling: str) -> Finding:
+    """A finding of an op whose values f16 does not hold: fp32 cures it, unless fp16 keeps it there anyway."""
+    if entry.kept and not entry.read_small:
+        cure = f"none needed: fp16 keeps it in fp32 ({entry.kept})"
+        return Finding("good", problem, entry.op, entry.source, value, cure)
+    if entry.kept:
+        cure = "keep what reads it in fp32 too, or take bf16"
+    elif entry.proportional:
+        cure = f"keep it in fp32, take bf16, or {scaling}"
+    else:
+        cure = "keep it in fp32, or take bf16"
+    return Finding(level, problem, entry.op, entry.source, value, cure, entry.keep, entry.readers)
 
 
 def _spelled(positions: tuple[int, ...]) -> str:

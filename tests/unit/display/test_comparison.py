@@ -86,7 +86,10 @@ def curve() -> ErrorCurve:
 
 def ranges() -> Ranges:
     """An overflow, values that vanish, and a dead channel."""
-    entries = [OpRange("tensorrt.convolution", name, "f32", name) for name in ("conv1", "scale", "exp")]
+    entries = [
+        OpRange("tensorrt.convolution", name, "f32", name, proportional=True)
+        for name in ("conv1", "scale", "exp")
+    ]
     for entry, array in zip(entries, _arrays(), strict=True):
         entry.add(array)
     return Ranges("net", "2 given samples", entries)

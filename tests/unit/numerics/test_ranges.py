@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import parser
 
 import mlirtrt_nb as mt
 from mlirtrt_nb.errors import Cancelled, InputError
@@ -30,6 +31,29 @@ def test_overflow_is_found_and_its_cure_works() -> None:
     assert curve.overflow is None and curve.first_bad is None
     for base in ("bf16", "fp32", mt.Precision("int8", rest="bf16")):
         assert found.precision(base) == mt.Precision.of(base)  # these hold what f16 does not
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cures"),
+    [
+        ("y = Softmax(x)", {"y": "none needed: fp16 keeps it in fp32 (softmax sums exponentials)"}),
+        ("y = Exp(x)", {"y": "none needed: fp16 keeps it in fp32 (exp magnifies rounding errors)"}),
+        ("e = Exp(x)  y = Relu(e)", {
+            "e": "keep what reads it in fp32 too, or take bf16",
+            "y": "keep it in fp32, take bf16, or scale its input up",
+        }),
+        ("y = Reciprocal(x)", {"y": "keep it in fp32, or take bf16"}),
+    ],
+)  # fmt: skip
+def test_the_advice_is_that_of_the_op(nodes: str, cures: dict[str, str]) -> None:
+    """What fp16 keeps in fp32 needs no cure unless it is read in f16; a scaled input helps linear ops only."""
+    x = np.array([[1e9] * 4 if "Reciprocal" in nodes else [0, -40, -60, -80]], np.float32)
+    text = f'<ir_version: 8, opset_import: ["" : 17]> main (float[1,4] x) => (float[1,4] y) {{ {nodes} }}'
+    found = mt.ranges(parser.parse_model(text), x)
+    assert {finding.source: finding.cure for finding in found.findings} == cures
+    asked = [cure for cure in cures.values() if "none needed" not in cure]
+    assert len(found.precision("fp16").keep) == len(asked)
+    assert all((finding.level == "good") == ("none needed" in finding.cure) for finding in found.findings)
 
 
 def test_values_are_those_of_numpy() -> None:
