@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from torch_mlir import ir
 
+from ..errors import OptionError
+from .context import definitions
 from .opdef import Attr
 
 __all__ = ["from_python", "to_python"]
@@ -14,15 +17,28 @@ _INTEGERS = {"i32", "i64", "si64", "ui32"}
 
 
 def from_python(dialect: str, attr: Attr, value: Any) -> ir.Attribute:
-    """The MLIR attribute for `value` in the current context. An `ir.Attribute` passes through."""
+    """The MLIR attribute for `value` in the current context. An `ir.Attribute` passes through.
+
+    Raises OptionError for a value that an enum does not have; TypeError, ValueError or KeyError for another of
+    the wrong type, or a kind that has no Python form.
+    """
     if isinstance(value, ir.Attribute):
         return value
     kind = attr.kind
     if kind.startswith("enum:"):
+        _check_enum(dialect, kind[5:], value)
         return ir.DynamicAttr.get(f"{dialect}.{kind[5:]}", [ir.StringAttr.get(value)])
     if kind in _INTEGERS:
         return ir.IntegerAttr.get(ir.Type.parse(kind), int(value))
     return _PYTHON_TO_MLIR[kind](value)
+
+
+def _check_enum(dialect: str, mnemonic: str, value: Any) -> None:
+    values = definitions()[dialect].enums[mnemonic].values
+    if value not in values:
+        close = get_close_matches(str(value), values, n=2)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"it is one of {', '.join(values)}"
+        raise OptionError(f"{value!r} is no {mnemonic}", hint=hint)
 
 
 def _float(spelling: str) -> Any:

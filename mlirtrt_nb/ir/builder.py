@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from torch_mlir import ir
 
+from ..errors import OptionError
 from .attributes import from_python, to_python
-from .context import definition
+from .context import definition, op_named
+from .hints import near_ops, nearest
 from .irdl import needs_segments
-from .opdef import VARIADIC_SLOTS, OpDef
+from .opdef import VARIADIC_SLOTS, Attr, OpDef
 
 __all__ = ["Op", "create"]
 
@@ -60,8 +62,16 @@ def create(
         results: result types; None asks the op's `infer`.
 
     Regions are created empty: append blocks to `op.regions[i].blocks`.
+
+    Raises OptionError for an op that there is not, more operands than it takes, an attribute that it does not
+    have, or a value that is none of the attribute's.
     """
-    op = _definition(name)
+    try:
+        op = _definition(name)
+    except KeyError:
+        raise _no_op(name) from None
+    if len(operands) > len(op.operands):
+        raise _too_many(op, len(operands))
     given = list(operands) + [None] * (len(op.operands) - len(operands))
     groups = [_as_group(value) for value in given]
     attrs: dict[str, ir.Attribute] = {}
@@ -70,7 +80,12 @@ def create(
         is_default = declared is not None and declared.default is not None and value == declared.default
         if value is None or is_default:
             continue
-        attrs[key] = from_python(op.dialect, declared, value) if declared else value
+        if isinstance(value, ir.Attribute):
+            attrs[key] = value
+        elif declared is None:
+            raise OptionError(f"{_shown(op)} has no attribute {key}", hint=_near_attribute(op, key))
+        else:
+            attrs[key] = _converted(op, declared, value)
     flat = [value for group in groups for value in group]
     if needs_segments(op.operands):
         attrs[_OPERAND_SIZES] = _segments(op.operands, [len(group) for group in groups])
@@ -80,6 +95,37 @@ def create(
         fixed = len(op.results) - 1
         attrs[_RESULT_SIZES] = _segments(op.results, [1] * fixed + [len(results) - fixed])
     return ir.Operation.create(name, list(results), flat, attrs, regions=len(op.regions), loc=loc, ip=ip)
+
+
+def _shown(op: OpDef) -> str:
+    return op.display_name or op.name
+
+
+def _no_op(name: str) -> OptionError:
+    found = op_named(name)
+    hint = f"ops are made by MLIR's name, {found.name}" if found is not None else near_ops(name)
+    return OptionError(f"no op named {name!r}", hint=hint)
+
+
+def _too_many(op: OpDef, count: int) -> OptionError:
+    names = ", ".join(entry.name for entry in op.operands) or "none"
+    hint = "give the values of a variadic one as a list" if any(o.variadic for o in op.operands) else None
+    return OptionError(f"{_shown(op)} is given {count} operands; it takes {names}", hint=hint)
+
+
+def _near_attribute(op: OpDef, name: str) -> str | None:
+    if any(entry.name == name for entry in op.operands):
+        return f"{name} is an operand"
+    return nearest(name, [attr.name for attr in op.attrs])
+
+
+def _converted(op: OpDef, attr: Attr, value: Any) -> ir.Attribute:
+    try:
+        return from_python(op.dialect, attr, value)
+    except (KeyError, TypeError, ValueError) as error:
+        hint = getattr(error, "hint", None)
+        what = f"{_shown(op)}: {attr.name} is of kind {attr.kind}, not {value!r}"
+        raise OptionError(what, hint=hint) from error
 
 
 def _as_group(value: ir.Value | Sequence[ir.Value] | None) -> list[ir.Value]:
@@ -117,15 +163,15 @@ class Op:
         # None before the op exists; typed Any, since nearly all readers have a live op.
         self.operation: Any = operation
 
-    @staticmethod
-    def of(operation: ir.Operation | ir.OpView) -> Op:
+    @classmethod
+    def of(cls, operation: ir.Operation | ir.OpView) -> Self:
         """A view of `operation`. Raises KeyError if it is not an op of the package's dialects."""
         operation = operation.operation
         op = _definition(operation.name)
         values = list(operation.operands)
         attrs = operation.attributes
         if not needs_segments(op.operands):
-            return Op(op, [[value] for value in values], attrs, operation)
+            return cls(op, [[value] for value in values], attrs, operation)
         sizes = iter(list(ir.DenseI32ArrayAttr(attrs[_OPERAND_SIZES])))
         groups: list[list[ir.Value]] = []
         start = 0
@@ -134,7 +180,7 @@ class Op:
             count = sum(next(sizes) for _ in range(width))
             groups.append(values[start : start + count])
             start += count
-        return Op(op, groups, attrs, operation)
+        return cls(op, groups, attrs, operation)
 
     @property
     def name(self) -> str:
@@ -142,11 +188,18 @@ class Op:
         return self.definition.name
 
     def group(self, name: str) -> list[ir.Value]:
-        """The values given for an operand; none for one that is absent. Raises KeyError for any other name."""
+        """The values given for an operand; none for an absent one. Raises OptionError for any other name."""
         for entry, group in zip(self.definition.operands, self._groups, strict=True):
             if entry.name == name:
                 return group
-        raise KeyError(f"{self.name} has no operand {name}")
+        raise self._no_operand(name)
+
+    def _no_operand(self, name: str) -> OptionError:
+        if self.definition.attr(name) is not None:
+            hint = f"it is an attribute: op.attr({name!r})"
+        else:
+            hint = f"it takes {', '.join(entry.name for entry in self.definition.operands) or 'none'}"
+        return OptionError(f"{_shown(self.definition)} has no operand {name}", hint=hint)
 
     def operand(self, name: str) -> ir.Value | None:
         """The value given for an operand, the first of a variadic one; None if absent. Raises as `group`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import OptionError, PassError, SourceSpan, span_of_function, span_of_line
+from ..errors import MlirTrtError, OptionError, PassError, SourceSpan, span_of_function, span_of_line
 from ..program import Program
 from .base import PHASES, Pass, PassContext
 from .firing import report
@@ -25,7 +25,10 @@ _MAY_RETURN = "return None to leave the op, or what replaces its results: a valu
 
 
 class _UserPass(Pass):
-    """A pass around one function of the user's. `source` is where the function stands ("cell [3], line 12")."""
+    """A pass around one function of the user's. `source` is where the function stands ("cell [3], line 12");
+    `given` is what the function is called with."""
+
+    given: ClassVar[str]
 
     def __init__(self, function: Callable[..., Any], name: str, phase: str) -> None:
         if phase not in PHASES:
@@ -37,6 +40,15 @@ class _UserPass(Pass):
             raise OptionError(f"pass {name} is made of a {type(function).__name__}", hint="give a function")
         code = function.__code__
         span = span_of_line(code.co_filename, code.co_firstlineno)
+        try:
+            inspect.signature(function).bind(None)
+        except TypeError:
+            hint = f"write def {code.co_name}({self.given}):" if code.co_name.isidentifier() else None
+            raise OptionError(
+                f"the function of pass {name} cannot be called with one argument, the {self.given}",
+                span=span,
+                hint=hint,
+            ) from None
         self.source = span.place if span.cell else f"{span.filename}:{span.line}"
         self.__doc__ = inspect.getdoc(function) or f"The user's own pass, from {self.source}."
         remember(self)
@@ -60,6 +72,9 @@ def failure_in(name: str, error: BaseException) -> PassError:
     """What the user's own code raised in the pass `name`, as an error at their own line."""
     if isinstance(error, SystemExit):
         return PassError(f"pass {name} called exit", span=_line_of(error))
+    if isinstance(error, MlirTrtError):
+        said = f"pass {name}: {error.what}"[:_MESSAGE_CHARACTERS]
+        return PassError(said, span=_line_of(error), where=error.where, hint=error.hint)
     said = next(iter(str(error).splitlines()), "")[:_MESSAGE_CHARACTERS]
     what = f"{type(error).__name__} in pass {name}"
     return PassError(f"{what}: {said}" if said else what, span=_line_of(error), hint=_meant(error))
@@ -134,6 +149,7 @@ class RewritePass(_UserPass):
     """Calls a function on every op of one kind. `fired` counts how often it replaced one in the last run."""
 
     results = frozenset({"fired"})
+    given = "op"
 
     def __init__(self, function: Rewriter, op_name: str, name: str, phase: str) -> None:
         super().__init__(function, name, phase)
@@ -159,7 +175,7 @@ class RewritePass(_UserPass):
     def _rewrite(self, operation: ir.Operation) -> None:
         from torch_mlir import ir
 
-        from ..ir.builder import Op
+        from .own_op import Op
 
         with ir.InsertionPoint(operation), operation.location:
             returned = self._call(Op.of(operation))
@@ -214,6 +230,8 @@ def replacement(
 
 class ModulePass(_UserPass):
     """Calls a function on the program."""
+
+    given = "program"
 
     def apply(self, program: Program, context: PassContext) -> None:
         from torch_mlir import ir
