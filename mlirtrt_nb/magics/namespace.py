@@ -66,7 +66,7 @@ class Scope:
         name, _, rest = text.partition(".")
         try:
             attrgetter(rest)(self.get(name))
-        except Exception:
+        except AttributeError:
             return False
         return True
 
