@@ -23,6 +23,7 @@ NAMES = (
     "host_jit",
     "worker_overhead",
     "explorer",
+    "partition",
 )
 # Only when asked for: one builds some two thousand engines, the others several for each model: minutes each.
 LONG = ("onnx_conformance", "precision", "quantization", "calibration")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -156,22 +155,18 @@ def test_displays(golden: Callable[[str, str], None]) -> None:
     assert repr(view) == "<Partition of 'chain': 2 engines, 3 of 4 ops in them>"
 
 
-def test_a_thousand_ops_are_cut_again_in_a_tenth_of_a_second() -> None:
-    """A graph larger than those of ResNet-50 and PP-OCR, with an op for the host in every ninth place."""
+def test_a_thousand_ops_are_cut_again() -> None:
+    """A graph larger than those of ResNet-50 and PP-OCR, with an op for the host in every ninth place: the
+    view of another setting is that of a partition made with it."""
     lines = ["v0 = Relu(x)"]
     for n in range(1, 1000):
         other = f"d{n} = Det(v{n - 1})" if n % 9 == 0 else f"d{n} = Abs(v{n - 1})"
         lines.append(f"{other} v{n} = Add(v{n - 1}, d{n})")
     body = " ".join([*lines, "y = Relu(v999)"])
     text = f'<ir_version: 8, opset_import: ["" : 17]> main (float[4,4] x) => (float[4,4] y) {{ {body} }}'
-    view = mt.partition(load(text))
-    fastest = min(_seconds(view) for _ in range(5))
+    program = load(text)
+    view = mt.partition(program)
     assert view.engines > 100
-    assert fastest < 0.1
-
-
-def _seconds(view: mt.Partition) -> float:
-    start = time.process_time()  # of this process alone, whatever else the machine does
-    other = view.with_settings(min_cluster_size=10)
-    assert len(other.df) and other.boundary_bytes is not None
-    return time.process_time() - start
+    again, anew = view.with_settings(min_cluster_size=20), mt.partition(program, min_cluster_size=20)
+    assert again.engines < view.engines
+    assert (again.engines, again.boundary_bytes) == (anew.engines, anew.boundary_bytes)
