@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 import time
@@ -16,6 +17,8 @@ from mlirtrt_nb.errors import Cancelled
 from mlirtrt_nb.ir.context import new_context
 
 from .trt_cases import CASES, build_case, function_of
+
+_LONG_SECONDS = 30.0  # of a step that nothing stops
 
 
 def _build(progress):  # type: ignore[no-untyped-def]
@@ -60,39 +63,38 @@ def test_an_error_in_the_callback_reaches_the_caller() -> None:
         _build(progress)
 
 
-def test_a_long_step_is_left_within_a_second() -> None:
-    """The caller is free at once, although the builder's step goes on; the step sees the stop signal."""
+def test_a_long_step_is_left_at_once() -> None:
+    """The caller is free although the builder's step goes on; the step sees the stop signal."""
     monitor = BuildMonitor()
     released = threading.Event()
 
     def work() -> None:
         monitor.started("Building engine", 1)
-        released.wait(10)
+        released.wait(_LONG_SECONDS)
 
     start = time.perf_counter()
     with pytest.raises(Cancelled):
-        run_watched(work, monitor, lambda *_: time.perf_counter() - start < 0.2, "slow")
-    assert time.perf_counter() - start < 1
+        run_watched(work, monitor, lambda *_: False, "slow")
+    assert time.perf_counter() - start < _LONG_SECONDS / 2
     assert monitor.stepped("Building engine", 0) is False
     released.set()
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers on this platform")
-def test_an_interrupt_becomes_cancelled_within_a_second() -> None:
+def test_an_interrupt_becomes_cancelled_at_once() -> None:
     """A KeyboardInterrupt while a step runs ends in Cancelled, not in a trace of the builder."""
     monitor = BuildMonitor()
     released = threading.Event()
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+    def work() -> None:
+        _thread.interrupt_main()
+        released.wait(_LONG_SECONDS)
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     start = time.perf_counter()
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(Cancelled):
-            run_watched(lambda: released.wait(10), monitor, None, "slow")
+            run_watched(work, monitor, None, "slow")
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGINT, before)
         released.set()
-    assert time.perf_counter() - start < 1.2
+    assert time.perf_counter() - start < _LONG_SECONDS / 2
