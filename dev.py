@@ -126,7 +126,10 @@ def _run(python: Path, *arguments: str) -> int:
     """Run `.venv`'s Python in the project's folder and give its exit code."""
     # The folder of scripts comes first on PATH, so that notebooks and tools find this environment's.
     path = os.pathsep.join([str(python.parent), os.environ.get("PATH", "")])
-    return subprocess.run([str(python), *arguments], cwd=ROOT, env={**os.environ, "PATH": path}).returncode
+    environment = {**os.environ, "PATH": path}
+    # Many containers set it. Each kernel and each worker would then compile every module that it imports anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.run([str(python), *arguments], cwd=ROOT, env=environment).returncode
 
 
 # --- the commands ------------------------------------------------------------------------------------
