@@ -15,7 +15,7 @@ from ...ir.context import definition
 from ...ir.locations import sources_of
 from .model_writer import ModelWriter, tensor_proto
 from .ops import is_absent
-from .schemas import identity
+from .schemas import identity, least
 from .value_graph import ValueGraph
 from .value_types import Port, ports, type_proto, value_info
 
@@ -113,16 +113,20 @@ class OnnxGraph(ValueGraph):
         domain, op_type = _identify(operation)
         sources = sources_of(operation.location)
         label = " + ".join(sources) or op_type
-        inputs = _trimmed([self.name(value) for value in operation.operands])
-        outputs = self._outputs(operation, label)
+        fewest = least(domain, op_type, self.writer.opset_import.get(domain, 1))
+        inputs = _trimmed([self.name(value) for value in operation.operands], fewest[0])
+        outputs = self._outputs(operation, label, fewest[1])
         attributes = self._attributes(operation) + self._graphs(operation)
         self.node(op_type, inputs, outputs, name=label, domain=domain, attributes=attributes)
 
-    def _outputs(self, operation: ir.Operation, label: str) -> list[str]:
+    def _outputs(self, operation: ir.Operation, label: str, fewest: int) -> list[str]:
         if "resultSegmentSizes" in operation.attributes:
             # Of these how many there are counts, and ONNX Runtime ends the process over one without a name.
             return [self.define(result, label) for result in operation.results]
-        return _trimmed(["" if is_absent(r) else self.define(r, label) for r in operation.results])
+        names = ["" if is_absent(result) else self.define(result, label) for result in operation.results]
+        # What nobody reads is absent here, but in ONNX only an optional output may be: TopK has two.
+        required = [name or self.writer.unique(label) for name in names[:fewest]]
+        return required + _trimmed(names[fewest:])
 
     def _constant(self, operation: ir.Operation) -> str:
         attribute = operation.attributes["value"]
@@ -213,7 +217,8 @@ def _string_array(attribute: ir.DictAttr) -> np.ndarray:
     return texts.reshape(list(ir.DenseI64ArrayAttr(attribute["shape"])))
 
 
-def _trimmed(names: list[str]) -> list[str]:
-    while names and not names[-1]:
+def _trimmed(names: list[str], fewest: int = 0) -> list[str]:
+    """`names` without the absent ones at the end, `fewest` of them at least."""
+    while len(names) > fewest and not names[-1]:
         names.pop()
     return names

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...ir.builder import Op
 
-__all__ = ["attribute_defaults", "build_dialect", "identity", "op_name", "versions"]
+__all__ = ["attribute_defaults", "build_dialect", "identity", "least", "op_name", "versions"]
 
 # Domains whose ops get OpDefs, with the prefix of their names; ops of any other are `onnx.custom`.
 _PREFIXES = {"": "", "ai.onnx.ml": "ml_", "ai.onnx.preview": "preview_"}
@@ -81,6 +81,16 @@ def op_name(domain: str, op_type: str) -> str | None:
 def identity(name: str) -> tuple[str, str]:
     """(domain, op type) of an op of the dialect. Raises KeyError for ops that ONNX does not have."""
     return _identities()[name]
+
+
+@cache
+def least(domain: str, op_type: str, version: int) -> tuple[int, int]:
+    """How many inputs and outputs a node has to list, the absent among them; (0, 0) without a schema."""
+    try:
+        schema = defs.get_schema(op_type, version, domain)
+    except defs.SchemaError:
+        return 0, 0
+    return schema.min_input, schema.min_output
 
 
 def _kind(attribute: defs.OpSchema.Attribute) -> str:

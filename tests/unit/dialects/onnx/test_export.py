@@ -57,6 +57,31 @@ def test_absent_outputs() -> None:
     assert [list(node.output) for node in model.model.graph.node] == [["result0"]]
 
 
+def test_results_that_nobody_reads_but_onnx_requires() -> None:
+    """TopK lists its indices too, whether they are read or not, as both are required of it."""
+    model = exported(f"""func.func @main(%x: tensor<?xf32>, %k: tensor<1xi64>) -> tensor<?xf32> {OPSET} {{
+      %0:2 = onnx.TopK(%x, %k) : (tensor<?xf32>, tensor<1xi64>) -> (tensor<?xf32>, none)
+      return %0#0 : tensor<?xf32>
+    }}""")
+    assert [len(node.output) for node in model.model.graph.node] == [2]
+    (found,) = run(model, np.array([1, 3, 2], np.float32), np.array([2], np.int64))
+    np.testing.assert_array_equal(found, [3, 2])
+
+
+def test_absent_inputs_that_onnx_counts() -> None:
+    """A Loop that carries nothing lists its condition, which is not given, as it has two inputs at least."""
+    model = exported(f"""func.func @main(%n: tensor<i64>) -> tensor<?xi64> {OPSET} {{
+      %none = onnx.NoValue
+      %0 = onnx.Loop(%n, %none) : (tensor<i64>, none) -> tensor<?xi64> body {{
+      ^bb0(%i: tensor<i64>, %on: tensor<i1>):
+        onnx.yield %on, %i : tensor<i1>, tensor<i64>
+      }}
+      return %0 : tensor<?xi64>
+    }}""")
+    assert [len(node.input) for node in model.model.graph.node] == [2]
+    np.testing.assert_array_equal(run(model, np.array(3, np.int64))[0], [0, 1, 2])
+
+
 BRANCHES = f"""func.func @main(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {OPSET} {{
   %two = onnx.Constant dense<2.0> : tensor<2xf32>
   %0 = onnx.If(%c) : (tensor<i1>) -> tensor<2xf32> then_branch {{
