@@ -15,6 +15,7 @@ import numpy as np
 from torch_mlir import ir
 
 from ...dialects.onnx.model_writer import ModelWriter
+from ...dialects.onnx.schemas import least
 from ...dialects.onnx.value_graph import ValueGraph
 from ...errors import EngineBuildError
 from ...ir import dtypes
@@ -172,7 +173,8 @@ class Scope(ValueGraph):
         names = [self.writer.unique(self.label or op_type) for _ in types]
         self._types.update(zip(names, types, strict=True))
         sources = [name or "" for name in inputs]
-        while sources and not sources[-1]:
+        fewest, _ = least("", op_type, self.writer.opset_import[""])
+        while len(sources) > fewest and not sources[-1]:
             sources.pop()
         self.node(op_type, sources, names, name=self.label, attributes=attributes)
         return names

@@ -211,3 +211,17 @@ def test_equal_labels_are_numbered() -> None:
     names = _node_names(emitted("%x: tensor<2xf32>", body, "%0 : tensor<2xf32>"))
     assert len(set(names)) == 2
     assert names[1] == f"{names[0]} #2"
+
+
+def test_a_loop_that_carries_nothing() -> None:
+    """A `for` that only collects keeps the Loop's absent condition, without which ONNX Runtime refuses it."""
+    body = """%zero = tensorrt.constant dense<0> : tensor<i64>
+%one = tensorrt.constant dense<1> : tensor<i64>
+%r = tensorrt.for %i = %zero to %n step %one init() -> (tensor<?xi64>) {
+  tensorrt.yield %i : tensor<i64>
+} {collect_axes = array<i64: 0>, collected = ["kCONCATENATE"]}"""
+    model = emitted("%n: tensor<i64>", body, "%r : tensor<?xi64>")
+    assert [len(node.input) for node in model.model.graph.node if node.op_type == "Loop"] == [2]
+    session = ort.InferenceSession(model.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {model.inputs[0].name: np.array(3, np.int64)})
+    np.testing.assert_array_equal(found, [0, 1, 2])
