@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import CalibrationError
 from .files import checked_path, reason, write_text
+from .shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Shown):
     """The largest magnitude of each tensor that is worth representing, by the tensor's name.
 
     Attributes:
@@ -100,9 +101,6 @@ class Calibration:
         from .display.calibration import calibration_html
 
         return calibration_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
     def check_model(self, model: str) -> None:
         """Raise CalibrationError if `model`, a content hash, is another than the ranges were found on."""

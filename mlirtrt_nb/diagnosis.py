@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata, util
 
+from .shown import Shown
 from .targets import AHEAD_OF_TIME
 
 __all__ = ["Check", "Machine", "doctor"]
@@ -43,7 +44,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(Shown):
     """Everything `doctor` found. `targets` are those that this machine can build engines for."""
 
     checks: tuple[Check, ...]
@@ -72,9 +73,6 @@ class Machine:
 
     def __repr__(self) -> str:
         return f"<Machine: {self.summary}>"
-
-    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
-        printer.text("Machine(...)" if cycle else str(self))  # type: ignore[attr-defined]
 
     def _repr_html_(self) -> str:
         from .display import machine_html

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .engine.base import Engine
 from .errors import PlanFileError
 from .program import TensorSpec
+from .shown import Shown
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Fallback:
     backend: str
 
 
-class Plan:
+class Plan(Shown):
     """A compiled program. Made by `mlirtrt_nb.compile` or `Plan.load`.
 
     Args:
@@ -257,9 +258,6 @@ class Plan:
         from .display.plan import plan_card
 
         return plan_card(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
 
 def _spec(signature: Signature) -> TensorSpec:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from .errors import InvalidModelError
+from .shown import Shown
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class TensorSpec:
         return f"{self.name}: {dims + 'x' if self.shape else ''}{self.dtype}"
 
 
-class Program:
+class Program(Shown):
     """An MLIR module with its weights.
 
     Attributes:
@@ -210,9 +211,6 @@ class Program:
         from .display.program import program_html
 
         return program_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
     def clone(self) -> Program:
         """A copy whose IR can be changed; the context and the weight arrays are shared, not copied."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from .shown import Shown
 
 __all__ = ["Weights"]
 
 
-class Weights(dict[str, np.ndarray]):
+class Weights(dict[str, np.ndarray], Shown):
     """Name -> array. It is shown by names, shapes, dtypes and sizes, of the first 20 arrays at most."""
 
     def __repr__(self) -> str:
@@ -26,6 +26,3 @@ class Weights(dict[str, np.ndarray]):
         from .display.weights import weights_html
 
         return weights_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))

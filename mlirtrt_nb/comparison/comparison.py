@@ -12,6 +12,7 @@ from ..files import replacing, write_text
 from ..numerics.error_curve import ErrorCurve, error_curve
 from ..numerics.samples import Samples
 from ..program import Program
+from ..shown import Shown
 from .engines import engine_numbers
 from .notes import Facts, notes_of
 
@@ -59,7 +60,7 @@ _ENGINES = {
 }
 
 
-class Comparison:
+class Comparison(Shown):
     """Variants of a program beside each other. Made by `mlirtrt_nb.compare`.
 
     Attributes:
@@ -266,9 +267,6 @@ class Comparison:
         from ..display.comparison import comparison_html
 
         return comparison_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
 
 def _first(samples: Samples) -> str:

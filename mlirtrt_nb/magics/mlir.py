@@ -177,10 +177,10 @@ class _GenericProgram(Program):
             text_source=program.text_source,
         )
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.text(custom=False)
 
     def _repr_html_(self) -> str:
         from ..display import ir_html
 
-        return ir_html(repr(self), label=f"{self.name}, generic form")
+        return ir_html(str(self), label=f"{self.name}, generic form")

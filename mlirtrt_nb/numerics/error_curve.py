@@ -14,6 +14,7 @@ from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
 from ..progress import Progress
+from ..shown import Shown
 from ..targets import default_targets, parse_targets
 from .alignment import Pair, pairs
 from .conversion import at_precision, converted, placement, resolved
@@ -65,7 +66,7 @@ class OpErrors:
 
 
 @dataclass
-class ErrorCurve:
+class ErrorCurve(Shown):
     """The error of each op along the graph.
 
     Attributes:
@@ -142,9 +143,6 @@ class ErrorCurve:
         from ..display.numerics import error_curve_html
 
         return error_curve_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text("ErrorCurve(...)" if cycle else str(self))
 
 
 _COLUMNS = [

@@ -16,6 +16,7 @@ from ..ir.constants import handle_name, value_of
 from ..precision import Precision
 from ..program import Program
 from ..progress import Progress
+from ..shown import Shown
 from .alignment import is_float
 from .conversion import converted
 from .interpreter import Interpreter, read_values
@@ -58,7 +59,7 @@ class Finding:
 
 
 @dataclass
-class Ranges:
+class Ranges(Shown):
     """The ranges of all results and weights of a program, and what is wrong with them.
 
     Attributes:
@@ -125,9 +126,6 @@ class Ranges:
         from ..display.numerics import ranges_html
 
         return ranges_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text("Ranges(...)" if cycle else str(self))
 
 
 _ORDER = ("bad", "warn", "good")

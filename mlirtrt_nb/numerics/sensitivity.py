@@ -14,6 +14,7 @@ from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
 from ..progress import Progress
+from ..shown import Shown
 from ..targets import default_targets, parse_targets
 from . import rounding
 from .alignment import Pair, pairs
@@ -45,7 +46,7 @@ class OpSensitivity:
 
 
 @dataclass
-class Sensitivity:
+class Sensitivity(Shown):
     """What each op costs when it alone is in low precision, the costliest first.
 
     Attributes:
@@ -109,9 +110,6 @@ class Sensitivity:
         from ..display.numerics import sensitivity_html
 
         return sensitivity_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text("Sensitivity(...)" if cycle else str(self))
 
 
 _COLUMNS = [

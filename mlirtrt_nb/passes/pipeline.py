@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
+from ..shown import Shown
 from .base import Pass, PassContext, available, options_of
 from .mlir_pass import MlirPass
 from .pipeline_text import options_text, read_entry, split_entries
@@ -46,7 +47,7 @@ class Entry:
 
 
 @dataclass(init=False, repr=False)
-class Pipeline:
+class Pipeline(Shown):
     """Passes in the order in which they run.
 
     Every method that changes a pipeline changes it in place and returns it, so that calls chain:
@@ -120,9 +121,6 @@ class Pipeline:
         from ..display.pipeline import pipeline_html
 
         return pipeline_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)

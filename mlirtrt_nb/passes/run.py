@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, MlirTrtError, OptionError, PassError, SourceSpan
 from ..program import Program
+from ..shown import Shown
 from ..worker import Isolation, inside
 from .base import Pass, PassContext
 from .firing import Firing, recorded
@@ -32,7 +33,7 @@ __all__ = ["PipelineRun", "Step", "run_pipeline"]
 
 
 @dataclass(repr=False)
-class Step:
+class Step(Shown):
     """One pass that ran. `before` and `after` are programs whose IR is a snapshot; treat them as read-only.
 
     `seconds` is wall time of the pass alone, without snapshot and verifier. `ran` is the pass as it was then;
@@ -80,9 +81,6 @@ class Step:
 
         return step_html(self)
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
-
 
 def _kept(program: Snapshot | None) -> Snapshot:
     if program is None:
@@ -91,7 +89,7 @@ def _kept(program: Snapshot | None) -> Snapshot:
 
 
 @dataclass(repr=False)
-class PipelineRun:
+class PipelineRun(Shown):
     """The steps of a run, and the program that came out. In a notebook it is a table of the steps."""
 
     program: Program
@@ -178,9 +176,6 @@ class PipelineRun:
         from ..display.steps import run_html
 
         return run_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
 
 _COLUMNS = ["pass", "seconds", "changed", "ops_before", "ops_after"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
+
+from ..shown import Shown
 
 __all__ = ["StepDiff"]
 
 
-class StepDiff(str):
+class StepDiff(str, Shown):
     """A unified diff of a step's IR, or one sentence where nothing changed. `before` and `after` are the texts
     that were compared."""
 
@@ -30,6 +32,3 @@ class StepDiff(str):
         from ..display.diff import framed_diff
 
         return framed_diff(self.before, self.after, self.name)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))

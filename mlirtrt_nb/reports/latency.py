@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..shown import Shown
 from .statistics import summarize, variation
 from .synthetic import synthetic_inputs
 
@@ -121,7 +122,7 @@ def _measure_parts(
 
 
 @dataclass
-class LatencyReport:
+class LatencyReport(Shown):
     """What a benchmark found.
 
     Attributes:
@@ -221,6 +222,3 @@ class LatencyReport:
         from ..display.latency import latency_html
 
         return latency_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text("LatencyReport(...)" if cycle else str(self))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..plan import Plan
 from ..program import Program
+from ..shown import Shown
 from .flat_graph import FlatGraph, FlatOp, FlatValue, flat_graph
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _opened(program: Program, worth: bool) -> Program:
     return program
 
 
-class Partition:
+class Partition(Shown):
     """A model cut into parts, in the order in which they run. Made by `mt.partition`.
 
     Attributes:
@@ -256,9 +257,6 @@ class Partition:
         from ..display.partition import partition_html
 
         return partition_html(self)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
 
 _COLUMNS = ["part", "backend", "ops", "kinds", "input_bytes", "output_bytes", "first", "last", "why"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ..shown import Shown
 from .remedies import explain
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ _TIMELINE = {
 _SUMMARY = {"fact": "string", "value": "object"}
 
 
-class PlanReport:
+class PlanReport(Shown):
     """A Plan's tables as DataFrames, each made when it is first asked for. Sizes that are not known are NA."""
 
     def __init__(self, plan: Plan) -> None:
@@ -138,9 +139,6 @@ class PlanReport:
         from ..display.plan import report_html
 
         return report_html(self._plan)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
     def _engine_row(self, engine: Any) -> dict[str, Any]:
         report = engine.report

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
 from ...files import checked_path, write_text
+from ...shown import Shown
 from .condense import first_nodes, join_chains, neighbourhood
 from .dot import dot_text
 from .model import Graph, Node
@@ -28,7 +29,7 @@ __all__ = ["LEVELS", "GraphView"]
 LEVELS = ("none", "regions", "chains", "clusters")
 
 
-class GraphView:
+class GraphView(Shown):
     """A picture of a program's function. Made by `Program.graph` and `Plan.graph`.
 
     Args:
@@ -158,9 +159,6 @@ class GraphView:
 
     def _html(self, *, whole: bool = False) -> str:
         return graph_html(self.graph, title=self.title, level=self.level, marked=self._marked, whole=whole)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(repr(self) if cycle else str(self))
 
 
 def _function(program: Program, wanted: str | None) -> tuple[dict[str, Any], str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.lib.pretty import pretty
 
 import mlirtrt_nb as mt
 
@@ -45,9 +46,9 @@ def test_generic(shell: InteractiveShell) -> None:
     """--generic changes what is shown, not what is returned."""
     program = shell.run_cell_magic("mlir", "m --generic", CELL)
     assert isinstance(program, mt.Program)
-    assert '"tensorrt.activation"' in repr(program)
+    assert '"tensorrt.activation"' in pretty(program)
     assert "tensorrt.activation" in program._repr_html_()
-    assert '"tensorrt.activation"' not in repr(shell.user_ns["m"])
+    assert '"tensorrt.activation"' not in pretty(shell.user_ns["m"])
 
 
 def test_passes(shell: InteractiveShell) -> None:
