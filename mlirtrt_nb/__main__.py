@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -146,9 +147,10 @@ def _compile(arguments: argparse.Namespace) -> None:
     from .frontends.load import load
     from .options import parse_shape_options, parse_target_options
 
-    output = arguments.output or Path(arguments.model).with_suffix(".plan")
     program = load(arguments.model)
+    output = arguments.output or Path(arguments.model).with_suffix(".plan")
     check_folder(output, PlanFileError)
+    _check_other(output, Path(arguments.model), PlanFileError)
     plan = compile_program(
         program,
         target=parse_target_options(arguments.target, "cpu"),
@@ -170,6 +172,7 @@ def _run(arguments: argparse.Namespace) -> None:
     if output:
         output = output if output.suffix else output.with_suffix(".npz")
         check_folder(output, OptionError)
+        _check_other(output, arguments.plan, OptionError)
     session = _session(arguments)
     outputs = session.run(_arrays(session, arguments.input))
     for name, value in outputs.items():
@@ -222,8 +225,16 @@ def _opt(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _check_other(output: Path, given: Path, error: type[MlirTrtError]) -> None:
+    """Raise `error` where the result would replace the file that it is made from."""
+    if output.exists() and given.exists() and output.samefile(given):
+        raise error(f"cannot write {output}: it is the file that is read", hint="name another with -o")
+
+
 def _standard_input() -> str:
     """Raises SourceError for what is not UTF-8 text."""
+    if sys.stdin is None:
+        raise SourceError("cannot read <stdin>: it is closed")
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
@@ -272,11 +283,25 @@ def _arrays(session: Session, given: Sequence[str]) -> dict[str, np.ndarray]:
             raise OptionError(f"--input {text!r} is not understood", hint="write --input NAME=FILE.npy")
         arrays[name] = load_array(file, dtypes.get(name))
     missing = [name for name in names if name not in arrays]
-    if missing:
+    if missing and not arrays.keys() - set(names):  # a name that is none is told by the session
         wanted = " ".join(f"--input {name}=FILE.npy" for name in missing)
         raise InputError(f"no array for {', '.join(missing)}", hint=f"add {wanted}")
     return arrays
 
 
+def _open_closed_streams() -> None:
+    """Let a standard stream that the shell closed lead nowhere.
+
+    Else the next file that is opened, as a .plan that is written, gets its number, and with it all that native
+    code prints. The lowest free number is taken, so it is the stream's own.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)
+            if number:
+                setattr(sys, name, open(number, "w"))  # noqa: SIM115 - open till the end
+
+
 if __name__ == "__main__":
+    _open_closed_streams()
     sys.exit(main())

@@ -144,6 +144,52 @@ def test_standard_input_that_is_no_text(
     assert "cannot read <stdin>: it is not UTF-8 text" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(model: Path, closed: str) -> None:
+    """A command whose shell closed its streams does its work, and what it writes holds nothing else."""
+    command = [sys.executable, "-m", "mlirtrt_nb", "opt", str(model), "-o", str(model.with_suffix(".out"))]
+    done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert model.with_suffix(".out").read_text().startswith("module {")
+
+
+def test_standard_input_and_output_that_are_closed() -> None:
+    """Closed input is one message; output that goes nowhere is no error."""
+    command = [sys.executable, "-m", "mlirtrt_nb"]
+    done = subprocess.run(["sh", "-c", '"$@" <&-', "sh", *command, "opt", "-"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "SourceError: cannot read <stdin>: it is closed\n")
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command, "doctor"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_file_that_is_read_is_not_replaced(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A Plan does not take its model's place, nor outputs that of their Plan, also by another path."""
+    link = model.with_name("link")
+    link.symlink_to(model)
+    for output in (model, link):
+        assert main(["compile", str(model), "-o", str(output)]) == 1
+        assert f"cannot write {output}: it is the file that is read" in capsys.readouterr().err
+    assert model.read_text() == SUM
+    assert main(["compile", str(model)]) == 0
+    plan = model.with_suffix(".plan")
+    assert main(["run", str(plan), "-o", str(plan)]) == 1
+    assert f"cannot write {plan}" in capsys.readouterr().err
+
+
+def test_a_model_that_has_no_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a folder nor an empty path is a model, though neither has a name to make a .plan file's of."""
+    for model in (".", "", "/"):
+        assert main(["compile", model]) == 1
+        assert capsys.readouterr().err.startswith("SourceError: ")
+
+
+def test_an_array_for_an_input_that_is_none(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said of the name that is wrong, not of those that are then missing."""
+    main(["compile", str(model)])
+    assert main(["run", str(model.with_suffix(".plan")), f"--input=z={model.parent / 'x.npy'}"]) == 1
+    assert "there is no input 'z'" in capsys.readouterr().err
+
+
 def test_as_a_module() -> None:
     """`python -m mlirtrt_nb` shows its commands without importing what they need."""
     done = subprocess.run(
