@@ -14,7 +14,7 @@ from .profiles import parse_profiles
 from .program import Program
 from .progress import Progress
 from .targets import device_kind, parse_targets
-from .worker import Isolation, isolation_of
+from .worker import Isolation, isolation_of, one_limit
 
 if TYPE_CHECKING:
     from torch_mlir import ir
@@ -57,8 +57,8 @@ def compile(
         cache: reuse engines built before from the same IR, weights, target and profiles.
         progress: called as `progress(phase, done, total)`; returning False cancels.
         isolate: passes and engine builds run in the worker process, so that a crash there is an error here;
-            `mt.Isolation` sets its limits. False stays in this process. None follows `$MLIRTRT_NB_ISOLATE`,
-            which is on unless it says otherwise.
+            `mt.Isolation` sets its limits, that of time for the whole compilation. False stays in this process.
+            None follows `$MLIRTRT_NB_ISOLATE`, which is on unless it says otherwise.
 
     Raises:
         SourceError, ShapeError, TargetError, PrecisionError, CalibrationError, OptionError, PassError,
@@ -76,16 +76,17 @@ def compile(
     check_supported(chosen, targets)
     source = with_main(program if isinstance(program, Program) else load(program))
     context = PassContext(targets, parse_profiles(source.inputs, shapes))
-    _tell(progress, "passes", 0, 1)
-    if pipeline is None:
-        chosen = _with_ranges(chosen, source, shapes, progress)
-    steps = _pipeline(pipeline, targets, chosen)
     limits = isolation_of(isolate)
-    if limits is None:
-        return _compiled(source, steps, context, cache, _described(chosen), progress)
-    from .isolated_compilation import compile_isolated
+    _tell(progress, "passes", 0, 1)
+    with one_limit():
+        if pipeline is None:
+            chosen = _with_ranges(chosen, source, shapes, progress, limits or False)
+        steps = _pipeline(pipeline, targets, chosen)
+        if limits is None:
+            return _compiled(source, steps, context, cache, _described(chosen), progress)
+        from .isolated_compilation import compile_isolated
 
-    return compile_isolated(_compiled, source, steps, context, cache, _described(chosen), progress, limits)
+        return compile_isolated(_compiled, source, steps, context, cache, _described(chosen), progress, limits)
 
 
 def _compiled(
@@ -104,13 +105,15 @@ def _compiled(
     return _plan(source, outlined, engines, context, steps, metadata)
 
 
-def _with_ranges(precision: Precision, source: Program, shapes: Any, progress: Progress | None) -> Precision:
+def _with_ranges(
+    precision: Precision, source: Program, shapes: Any, progress: Progress | None, isolate: bool | Isolation
+) -> Precision:
     """The precision with the ranges that it needs: those it has, if they are of this program, or new ones."""
     if not precision.needs_ranges:
         return precision
     from .calibration.collect import ranges_for
 
-    return replace(precision, calibration=ranges_for(precision, source, shapes, progress))
+    return replace(precision, calibration=ranges_for(precision, source, shapes, progress, isolate))
 
 
 def _described(precision: Precision) -> dict[str, Any]:
@@ -128,6 +131,7 @@ def before_clustering(
     target: str | Iterable[str] = "cpu",
     shapes: Any = None,
     pipeline: Pipeline | str | None = None,
+    isolate: bool | Isolation | None = None,
 ) -> Program:
     """`program` after the passes that stand before "plan-clustering"; options as those of `compile`.
 
@@ -139,7 +143,8 @@ def before_clustering(
     targets = parse_targets(target)
     profiles = parse_profiles(program.inputs, shapes) if shapes else ()
     head, _ = _split_before_clustering(_pipeline(pipeline, targets, Precision("fp32")))
-    return head.run(program, PassContext(targets, profiles), keep_snapshots=False).program
+    context = PassContext(targets, profiles)
+    return head.run(program, context, keep_snapshots=False, isolate=isolate).program
 
 
 def finish(converted: Program, context: PassContext) -> Plan:

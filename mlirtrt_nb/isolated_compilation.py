@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import MlirTrtError, PlanFileError, WorkerCrashed
@@ -12,7 +13,7 @@ from .passes.reproducer import write_reproducer
 from .passes.sending import by_value, is_own
 from .program import Program
 from .progress import Progress
-from .worker import Isolation, Outcome, call, inside, unheard
+from .worker import Isolation, Outcome, call, inside, one_limit, seconds_left, unheard
 
 if TYPE_CHECKING:
     from .passes.base import Pass, PassContext
@@ -26,6 +27,7 @@ Work = Callable[..., "Plan"]
 
 _OUTPUT_STEPS = 50  # of which the Plan keeps what was written
 _OUTPUT_CHARACTERS = 4_000  # of each
+_SHARE_AFTER_CRASH = 0.1  # of the limit of time
 
 
 def compile_isolated(
@@ -106,10 +108,13 @@ def _add_last_good(
     source: Program, passes: Sequence[Pass], context: PassContext, isolation: Isolation, error: WorkerCrashed
 ) -> None:
     """Run once more the passes before the crash: a compilation keeps no snapshots, which would cost each one
-    something that few need."""
+    something that few need. A limit of time leaves what is left of it for that, but at least a little."""
     from .passes.pipeline import Entry, Pipeline
 
-    with suppress(MlirTrtError), unheard():
+    left = seconds_left(isolation)
+    if left is not None:
+        isolation = replace(isolation, timeout=max(left, (isolation.seconds or 0.0) * _SHARE_AFTER_CRASH))
+    with suppress(MlirTrtError), unheard(), one_limit():
         run = Pipeline(map(Entry, passes)).copy().run(source, context, isolate=isolation)
         error.partial_run, error.last_good = run, run.program
 

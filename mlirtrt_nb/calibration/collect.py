@@ -16,6 +16,7 @@ from ..frontends.load import load
 from ..precision import Precision
 from ..program import Program
 from ..progress import Progress
+from ..worker import Isolation
 from .batches import Batch, batches, count_of, synthetic_batches, told
 from .compared import compared_values
 from .content import content_hash, hashing
@@ -34,6 +35,7 @@ def calibrate(
     shapes: Any = None,
     limit: int | None = None,
     progress: Progress | None = None,
+    isolate: bool | Isolation | None = None,
 ) -> Calibration:
     """Find the ranges of activations for int8 and fp8 by running `program` in full precision on the CPU.
 
@@ -51,6 +53,7 @@ def calibrate(
         limit: take no more batches than this.
         progress: called as `progress("calibration", done, total)` for each batch; `total` is 0 where the number
             of batches is not known. Returning False cancels.
+        isolate: whether passes run in the worker process, as for `mt.compile`; the model runs in this one.
 
     Raises CalibrationError: inputs with wrong names, shapes, dtypes, NaN or infinity, or none at all.
     Cancelled.
@@ -59,11 +62,11 @@ def calibrate(
         raise CalibrationError(f"unknown method {method!r}", hint=f"there are {', '.join(METHODS)}")
     source = program if isinstance(program, Program) else load(program)
     if data is None:
-        converted = before_clustering(source, "cpu", shapes)
+        converted = before_clustering(source, "cpu", shapes, isolate=isolate)
         return _synthetic(converted, source, _opt_shapes(source, shapes), method)
     with ThreadPoolExecutor(1) as pool:
         model = pool.submit(hashing(source))  # while the passes run, in another process
-        converted = before_clustering(source, "cpu", shapes)
+        converted = before_clustering(source, "cpu", shapes, isolate=isolate)
         given = told(batches(source.inputs, data, limit), progress, count_of(data, limit))
         ranges, count = _collect(converted, given, method)
         words = f"{count} batch{'es' if count != 1 else ''} of the user's"
@@ -71,7 +74,11 @@ def calibrate(
 
 
 def ranges_for(
-    precision: Precision, program: Program, shapes: Any = None, progress: Progress | None = None
+    precision: Precision,
+    program: Program,
+    shapes: Any = None,
+    progress: Progress | None = None,
+    isolate: bool | Isolation | None = None,
 ) -> Calibration:
     """The ranges that a precision needs for a program: those that it has, or new ones from its inputs.
 
@@ -81,7 +88,7 @@ def ranges_for(
     if isinstance(given, Calibration):
         given.check_model(content_hash(program))
         return given
-    return calibrate(program, given, precision.range_method, shapes, progress=progress)
+    return calibrate(program, given, precision.range_method, shapes, progress=progress, isolate=isolate)
 
 
 def synthetic_ranges(converted: Program, method: str) -> Calibration:

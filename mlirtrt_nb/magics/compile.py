@@ -47,7 +47,9 @@ _parser.add_argument(
 _parser.add_argument("--passes", metavar="P", help="a pipeline as text, instead of the default one")
 _parser.add_argument("--name", metavar="N", help="variable to store the Plan in")
 _parser.add_argument("--no-cache", action="store_true", help="build every engine anew")
-_parser.add_argument("--timeout", type=float, metavar="S", help="stop after this many seconds")
+_parser.add_argument(
+    "--timeout", type=float, metavar="S", help="stop after this many seconds of passes and engine builds in all"
+)
 _parser.add_argument("--no-isolate", action="store_true", help="compile in the kernel's own process")
 
 

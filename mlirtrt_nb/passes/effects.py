@@ -19,7 +19,7 @@ __all__ = ["Effect", "effects"]
 _PHASES = ("input", "tensorrt", "clustering")
 # Of MLIR's registered passes, those of general use.
 _OF_MLIR = ("canonicalize", "cse", "inline", "sccp", "symbol-dce", "loop-invariant-code-motion")
-_SECONDS = 30.0  # for all of them
+_SECONDS = 30.0  # for all of them, or those that are left
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def effects(
     `program`, which stays as it is. Those that would change it come first.
 
     They run in the worker process, as `available` has passes of the user too: one that crashes, or takes long,
-    is one that fails. `isolate` as for `Pipeline.run`; without limits of one's own all may take half a minute.
+    is one that fails. `isolate` as for `Pipeline.run`; without limits of one's own all may take half a minute,
+    and as long again those that are left after one that was stopped.
     """
     usual = [name for name, cls in available().items() if cls.phase in _PHASES]
     wanted = [*usual, *_OF_MLIR] if names is None else list(names)

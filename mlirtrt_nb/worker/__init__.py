@@ -8,5 +8,17 @@ from __future__ import annotations
 from .call import Outcome, Unsendable, call, unheard
 from .pool import prewarm, shut_down
 from .settings import Isolation, isolation_of
+from .time_limit import one_limit, seconds_left
 
-__all__ = ["Isolation", "Outcome", "Unsendable", "call", "isolation_of", "prewarm", "shut_down", "unheard"]
+__all__ = [
+    "Isolation",
+    "Outcome",
+    "Unsendable",
+    "call",
+    "isolation_of",
+    "one_limit",
+    "prewarm",
+    "seconds_left",
+    "shut_down",
+    "unheard",
+]

@@ -25,6 +25,7 @@ from . import pool
 from .output import BoundedText
 from .process import Worker
 from .settings import Isolation
+from .time_limit import Clock
 
 __all__ = ["LIBRARIES", "Outcome", "Unsendable", "call", "unheard"]
 
@@ -81,7 +82,7 @@ def call(
     Args:
         function: a function of a module, or of a notebook; what it needs goes with it.
         what: how errors call the work where it is in no step of its own.
-        isolation: limits of memory and time.
+        isolation: limits of memory and time; the latter is that of a block of `one_limit`, if this is in one.
         progress: called for `inside.tell("progress", (phase, done, total))`; while nothing comes its last call
             is repeated, and returning False ends the work.
         take: called as `take(kind, value, outcome)` for other events.
@@ -110,6 +111,7 @@ def call(
             running.answered = running.answered and not foreign
             raise
         finally:
+            running.clock.stop()
             if running.answered:
                 worker.end_call()
                 pool.give_back(worker)
@@ -127,7 +129,7 @@ def _lent() -> Worker:
 
 class _Call:
     """One call on a worker. `started` once the worker has it, `answered` once it is ready for another; `doing`
-    is the step it is in."""
+    is the step it is in, and `clock` has run since it started."""
 
     def __init__(
         self,
@@ -151,11 +153,8 @@ class _Call:
         self._latest: tuple[str, int, int] | None = None
         self._printed = 0
         self._spoken = BoundedText()
-        self._since: float | None = None  # when the worker took the call
-
-    @property
-    def started(self) -> bool:
-        return self._since is not None
+        self.started = False
+        self.clock = Clock.current()
 
     def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
         self._send(function, arguments)
@@ -168,7 +167,7 @@ class _Call:
             now = time.monotonic()
             if now - checked > _POLL_MS / 1000:
                 checked = now
-                self._check(now)
+                self._check()
 
     def _send(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.answered = False
@@ -209,7 +208,8 @@ class _Call:
             self.doing = value
             self._begun.append(value)
         elif kind == "started":
-            self._since, self.doing = time.monotonic(), self._what
+            self.started, self.doing = True, self._what
+            self.clock.start()
         elif kind == "did":
             self._outcome.last_output = self._written(self.worker.output.section())
             self._note(value, self._outcome.last_output)
@@ -251,23 +251,30 @@ class _Call:
         shown = text if len(text) <= room else f"{text[:room]}\n… what is printed from here on is left out\n"
         print(shown, end="", file=sys.stdout if stream == 1 else sys.stderr, flush=True)
 
-    def _check(self, now: float) -> None:
+    def _check(self) -> None:
         """Ten times a second: is the worker there, within its limits, and still wanted?"""
         self.worker.output.drain()
         self._report()
-        if self._seconds is not None and self._since is not None and now - self._since > self._seconds:
-            self._stopped(f"took longer than {self._seconds:g} s and was stopped")
+        if self._seconds is not None and self.clock.running and self.clock.seconds > self._seconds:
+            self._too_long()
         held = self.worker.anonymous_bytes()
         if held > self._limit:
-            self._stopped(
-                f"used {_size(held)} of memory, more than the {_size(self._limit)} it may, and was stopped"
+            limit = _size(self._limit)
+            self._stop(
+                f"{self.doing} used {_size(held)} of memory, more than the {limit} it may, and was stopped"
             )
         if not self.worker.alive() and not select.select([self.worker.channel.socket], [], [], 0)[0]:
             self._crashed()
 
-    def _stopped(self, what: str) -> NoReturn:
+    def _too_long(self) -> NoReturn:
+        """Stop what took too long: the step that it is in, or where there were others too the whole."""
+        alone = self.doing == self._what or (self._begun == [self.doing] and not self.clock.before)
+        what, where = (self.doing, "") if alone else (self._what, f" in {self.doing}")
+        self._stop(f"{what} took longer than {self._seconds:g} s and was stopped{where}")
+
+    def _stop(self, what: str) -> NoReturn:
         self.worker.process.kill()
-        self._fail(f"{self.doing} {what}")
+        self._fail(what)
 
     def _crashed(self) -> NoReturn:
         ended = self.worker.how_it_ended()

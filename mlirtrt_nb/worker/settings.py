@@ -27,7 +27,10 @@ class Isolation:
     Args:
         memory_limit: the most memory that the worker may hold beside files and shared weights, in bytes or as
             text ("8 GiB"). None: `$MLIRTRT_NB_WORKER_MEMORY`, else three quarters of this machine's memory.
-        timeout: seconds after which a call is stopped. None: `$MLIRTRT_NB_WORKER_TIMEOUT`, else no limit.
+        timeout: seconds that `mt.compile`, a run of a pipeline, or whatever else it is given to may take in the
+            worker, all its passes and engines together; then it is stopped. What is done in this process (a
+            model is read, or run to calibrate it) does not count. None: `$MLIRTRT_NB_WORKER_TIMEOUT`, else no
+            limit.
 
     Raises:
         OptionError: a limit that is no positive number.

@@ -16,7 +16,7 @@ import mlirtrt_nb as mt
 from mlirtrt_nb.files import map_file
 from mlirtrt_nb.isolated_compilation import compile_isolated
 from mlirtrt_nb.passes.base import PassContext
-from mlirtrt_nb.worker import inside
+from mlirtrt_nb.worker import Outcome, call, inside
 
 TEXT = """
 func.func @main(%x: tensor<4x64xf32> {plan.name = "x"}) -> tensor<4x64xf32> {
@@ -246,3 +246,41 @@ def test_what_an_ended_worker_left_half_written_is_removed(tmp_path: Path) -> No
         os.utime(tmp_path / name, (time.time() - age,) * 2)
     EngineCache(tmp_path)._trim()
     assert [path.name for path in tmp_path.iterdir()] == [".new.engine.2.part"]
+
+
+def test_the_limit_of_time_is_for_the_whole_compilation(program: mt.Program) -> None:
+    """Two passes, each of which keeps within it, do not keep it together."""
+
+    @mt.module_pass("waits")
+    def waits(program: mt.Program) -> None:
+        time.sleep(1.5)
+
+    @mt.module_pass("waits-too")
+    def waits_too(program: mt.Program) -> None:
+        time.sleep(1.5)
+
+    pipeline = mt.Pipeline.default().insert(waits, after="cse").insert(waits_too, after="waits")
+    with pytest.raises(
+        mt.WorkerCrashed,
+        match=r"^the compilation took longer than 2 s and was stopped in pass waits-too\n",
+    ) as caught:
+        mt.compile(program, pipeline=pipeline, isolate=mt.Isolation(timeout=2))
+    assert caught.value.reproducer is not None
+    assert "mt.Pipeline.parse(" in Path(caught.value.reproducer).read_text()
+
+
+@pytest.mark.parametrize(("isolate", "given"), [(False, []), (mt.Isolation(timeout=99), [99])])
+def test_the_passes_before_calibration_follow_isolate(
+    program: mt.Program, monkeypatch: pytest.MonkeyPatch, isolate: Any, given: list[float]
+) -> None:
+    """What is said of the compilation holds for them: no worker, or the same limits."""
+    limits = []
+
+    def listening(*arguments: Any, isolation: mt.Isolation, **options: Any) -> Outcome:
+        limits.append(isolation.timeout)
+        return call(*arguments, isolation=isolation, **options)
+
+    monkeypatch.setattr("mlirtrt_nb.passes.remote.call", listening)
+    precision = mt.Precision("int8", calibration=[np.ones((4, 64), np.float32)])
+    plan = mt.compile(program, "sm89", precision, cache=False, isolate=isolate)
+    assert limits == given and plan.metadata["calibration"] == "percentile, 1 batch of the user's"
