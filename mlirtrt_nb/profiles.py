@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -26,7 +27,8 @@ def parse_profiles(inputs: Sequence[TensorSpec], shapes: Any) -> tuple[Profile, 
     Args:
         inputs: the program's inputs.
         shapes: None; a mapping from input name to a shape, `"1x3x224x224"`, or a (min, opt, max) of either;
-            or a list of such mappings, one per profile. Static inputs may be left out.
+            or a list of such mappings, one per profile. Static inputs may be left out. A shape may be any
+            sequence of integers or an array, and a (min, opt, max) the rows of one.
 
     Raises:
         ShapeError: an unknown input, a dynamic input without shapes, a wrong rank, a static dimension
@@ -41,7 +43,17 @@ def parse_profiles(inputs: Sequence[TensorSpec], shapes: Any) -> tuple[Profile, 
     for mapping in given:
         if not isinstance(mapping, Mapping):
             raise ShapeError(f"shapes= holds {mapping!r}", hint=_SHAPES_HINT)
-    return tuple(_parse_profile(inputs, mapping) for mapping in given)
+    plain = ({name: _without_arrays(value) for name, value in mapping.items()} for mapping in given)
+    return tuple(_parse_profile(inputs, mapping) for mapping in plain)
+
+
+def _without_arrays(value: Any) -> Any:
+    """Arrays and their numbers as lists and numbers of Python's, also inside a sequence."""
+    if hasattr(value, "tolist") and len(getattr(value, "shape", ())) <= 2:  # with more axes it is no shape
+        return value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(map(_without_arrays, value))
+    return value
 
 
 def _parse_profile(inputs: Sequence[TensorSpec], mapping: Mapping[str, Any]) -> Profile:
@@ -110,7 +122,7 @@ def _parse_range(spec: TensorSpec, value: Any) -> Range:
         sides = tuple(_parse_shape(spec, side) for side in value)  # type: ignore[assignment]
     else:
         raise ShapeError(
-            f"the shape of input {spec.name!r} is {value!r}",
+            f"the shape of input {spec.name!r} is {reprlib.repr(value)}",
             hint=f"give a shape such as {_example(spec, 1)!r}, or (min, opt, max) of three shapes",
         )
     _check_order(spec, sides)

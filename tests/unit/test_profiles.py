@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mlirtrt_nb.errors import ShapeError
@@ -23,6 +24,33 @@ def test_a_shape_a_string_and_a_range_mean_the_same_kind_of_thing():
     assert profile["size"] == ((2,), (2,), (2,))
     (single,) = parse_profiles(INPUTS, {"x": "1x3x4x4", "mask": (1,)})
     assert single["x"] == ((1, 3, 4, 4),) * 3
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        np.array([[1, 3, 4, 4], [2, 3, 5, 5], [8, 3, 9, 9]]),
+        [np.array([1, 3, 4, 4]), np.array([2, 3, 5, 5], np.int32), "8x3x9x9"],
+        tuple(tuple(np.array(side)) for side in ([1, 3, 4, 4], [2, 3, 5, 5], [8, 3, 9, 9])),
+    ],
+    ids=["rows of an array", "arrays", "numbers of NumPy"],
+)
+def test_a_shape_may_be_an_array(shape):
+    """An array, its rows and its numbers mean what a tuple does, and are Python's numbers afterwards."""
+    (profile,) = parse_profiles(INPUTS, {"x": shape, "mask": np.array([[1], [2], [8]])})
+    assert profile["x"] == ((1, 3, 4, 4), (2, 3, 5, 5), (8, 3, 9, 9))
+    assert profile["mask"] == ((1,), (2,), (8,))
+    assert {type(dim) for side in profile["x"] for dim in side} == {int}
+
+
+@pytest.mark.parametrize(
+    "value", [np.zeros((1, 3, 64, 64)), np.zeros((8, 4096)), np.array([1.0, 3, 4, 4]), np.int64(4)]
+)
+def test_data_is_no_shape(value):
+    """Arrays of data, fractions and single numbers are refused in a line, however large."""
+    with pytest.raises(ShapeError, match="the shape of input 'x' is ") as caught:
+        parse_profiles(INPUTS, {"x": value, "mask": "1"})
+    assert len(str(caught.value)) < 500
 
 
 def test_a_list_gives_one_profile_per_entry():
