@@ -84,7 +84,7 @@ def compare(
     targets = parse_targets(default_targets() if target is None else target)
     base, chosen = _chosen(precisions, reference)
     samples = samples_of(source, inputs, shapes)
-    known = shapes_for(source, inputs, shapes)
+    known = shapes_for(source, samples, shapes)
     step = _stepper(progress)
     step("passes", 0, 1)
     converted_once = converted(source, "fp32", targets, known)

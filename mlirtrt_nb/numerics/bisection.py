@@ -68,11 +68,10 @@ def bisect(
         OptionError, SourceError, InputError, ShapeError, PassError, Cancelled.
     """
     source = program if isinstance(program, Program) else load(program)
-    search = _Search(
-        source, Precision.of(precision), _goal(metric, threshold), samples_of(source, inputs, shapes)
-    )
+    goal, samples = _goal(metric, threshold), samples_of(source, inputs, shapes)
+    search = _Search(source, Precision.of(precision), goal, samples)
     targets = parse_targets(default_targets() if target is None else target)
-    search.place(targets, shapes_for(source, inputs, shapes))
+    search.place(targets, shapes_for(source, samples, shapes))
     search.resume(state)
     return search.run(progress)
 

@@ -187,7 +187,7 @@ def error_curve(
         raise OptionError(f"threshold must be a number of dB, got {threshold!r}")
     source = program if isinstance(program, Program) else load(program)
     samples = samples_of(source, inputs, shapes)
-    known = shapes_for(source, inputs, shapes)
+    known = shapes_for(source, samples, shapes)
     targets = parse_targets(default_targets() if target is None else target)
     exact = converted(source, "fp32", targets, known)
     variant = at_precision(exact, resolved(source, precision, known, samples), targets)

@@ -14,7 +14,7 @@ from torch_mlir import ir
 from ..errors import EngineBuildError, MlirTrtError, PrecisionError
 from ..ir.builder import Op
 from ..ir.constants import value_of
-from ..ir.context import definition
+from ..ir.context import definition, shown_name
 from ..ir.inspect import entry_function
 from ..ir.locations import sources_of
 from ..program import Program
@@ -38,7 +38,7 @@ _RANDOM = (
 
 @dataclass(frozen=True)
 class Step:
-    """One op of the program, constants left out.
+    """One op of the program, constants left out; `op` is its name as it is shown.
 
     `key` is the same for one op in different variants of a program: its name, its location and which of
     several with both it is. `element` is the element type of its first result.
@@ -122,7 +122,7 @@ class Interpreter:
     def execute(self, step: Step, values: Mapping[ir.Value, Any]) -> list[Any]:
         """The results of one op on the values that it reads, rounded. Raises MlirTrtError naming the op."""
         try:
-            native = _NATIVE.get(step.op)
+            native = _NATIVE.get(step.operation.name)
             if native is not None:
                 return [native(Op.of(step.operation), lambda value: self._value(value, values))]
             compiled = self._compiled.get(step.index)
@@ -191,7 +191,9 @@ def _steps(operations: list[ir.Operation]) -> Iterator[Step]:
         place = (operation.name, str(operation.location))
         count = seen[place] = seen.get(place, 0) + 1
         sources = sources_of(operation.location)
-        yield Step(index, operation.name, sources, _element_of(operation), (*place, count), operation)
+        yield Step(
+            index, shown_name(operation.name), sources, _element_of(operation), (*place, count), operation
+        )
 
 
 def _element_of(operation: ir.Operation) -> str:

@@ -11,7 +11,7 @@ __all__ = ["depends_on_random", "named", "refuse_random", "returns_random"]
 
 
 def named(step: Step) -> str:
-    """The op that draws, for people: "onnx.randomnormallike 'noise'"."""
+    """The op that draws, for people: "onnx.RandomNormalLike 'noise'"."""
     return f"{step.op} '{step.source}'"
 
 

@@ -164,7 +164,7 @@ def ranges(
     """
     source = program if isinstance(program, Program) else load(program)
     samples = samples_of(source, inputs, shapes)
-    interpreter = Interpreter(converted(source, "fp32", "cpu", shapes_for(source, inputs, shapes)))
+    interpreter = Interpreter(converted(source, "fp32", "cpu", shapes_for(source, samples, shapes)))
     found: dict[tuple[int, int], OpRange] = {}
     readers = _readers(interpreter)
     reasons = default_reasons(interpreter)

@@ -57,57 +57,51 @@ def samples_of(program: Program, inputs: Any = None, shapes: Any = None) -> Samp
     samples that are empty.
     """
     specs = program.inputs
-    _check_names(specs, inputs)
-    profiles = parse_profiles(specs, _shapes_from(specs, inputs) if shapes is None else shapes)
-    signatures = [_signature(spec, profiles) for spec in specs]
     if inputs is None:
-        made = [synthetic_inputs(signatures, seed) for seed in range(SYNTHETIC)]
+        profiles = parse_profiles(specs, shapes)
+        made = [synthetic_inputs([_signature(spec, profiles) for spec in specs], n) for n in range(SYNTHETIC)]
         values = tuple(_named(specs, arrays) for arrays in made)
         _check_filled(values)
         return Samples(values, f"synthetic inputs, seeds 0 to {SYNTHETIC - 1}")
-    checker = InputChecker(signatures, "cpu")
-    checked = tuple(_named(specs, _checked(checker, sample)) for sample in _listed(specs, inputs))
+    # First without profiles, which are those of the arrays where no shapes are given.
+    anyhow = InputChecker([_signature(spec, ()) for spec in specs], "cpu")
+    given = _listed(specs, inputs)
+    checked = tuple(
+        _named(specs, _checked(anyhow, sample, _where(number, given))) for number, sample in enumerate(given)
+    )
     if not checked:
         raise InputError(
             "inputs= holds no samples", hint="give a mapping from input to array, or a list of them"
         )
-    _check_filled(checked)
+    profiles = parse_profiles(specs, _shapes_from(specs, checked) if shapes is None else shapes)
+    checker = InputChecker([_signature(spec, profiles) for spec in specs], "cpu")
     for number, sample in enumerate(checked):
-        _check_finite(sample, number, len(checked))
+        _checked(checker, sample, _where(number, checked))
+        _check_finite(sample, _where(number, checked))
+    _check_filled(checked)
     count = f"{len(checked)} given samples" if len(checked) > 1 else "1 given sample"
     return Samples(checked, count)
 
 
-def shapes_for(program: Program, inputs: Any, shapes: Any) -> Any:
-    """`shapes`, or where dynamic inputs were given as one mapping of arrays and no shapes, the arrays' own."""
-    return _shapes_from(program.inputs, inputs) if shapes is None else shapes
+def shapes_for(program: Program, samples: Samples, shapes: Any) -> Any:
+    """`shapes`, or where there are none, those of the samples' arrays for dynamic inputs."""
+    return _shapes_from(program.inputs, samples.values) if shapes is None else shapes
 
 
-def _shapes_from(specs: Sequence[TensorSpec], inputs: Any) -> Any:
+def _shapes_from(specs: Sequence[TensorSpec], samples: Sequence[Sample]) -> Any:
+    """The least, the first and the largest shape of each dynamic input; None where all are static."""
     dynamic = [spec.name for spec in specs if not all(isinstance(dim, int) for dim in spec.shape)]
-    if not dynamic or inputs is None:
-        return None
-    if isinstance(inputs, Iterable) and not isinstance(inputs, Sequence | Mapping | np.ndarray):
-        return None
-    found: dict[str, list[tuple[int, ...]]] = {}
-    for sample in _listed(specs, inputs):
-        named = sample if isinstance(sample, Mapping) else _zip(specs, sample)
-        for name in dynamic:
-            if hasattr(named.get(name), "shape"):
-                found.setdefault(name, []).append(tuple(named[name].shape))
-    return {
-        name: _range(shapes) for name, shapes in found.items() if len({len(s) for s in shapes}) == 1
-    } or None
+    found = {
+        name: _range([tuple(sample[name].shape) for sample in samples])
+        for name in dynamic
+        if all(hasattr(sample[name], "shape") for sample in samples)
+    }
+    return found or None
 
 
 def _range(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     low, high = (tuple(map(pick, zip(*shapes, strict=True))) for pick in (min, max))
     return low, shapes[0], high
-
-
-def _zip(specs: Sequence[TensorSpec], sample: Any) -> dict[str, Any]:
-    arrays = [sample] if _is_array(sample) else list(sample)
-    return dict(zip([spec.name for spec in specs], arrays, strict=False))
 
 
 def _signature(spec: TensorSpec, profiles: Sequence[Profile]) -> Signature:
@@ -122,7 +116,7 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
-def _listed(specs: Sequence[TensorSpec], inputs: Any) -> Iterable[Any]:
+def _listed(specs: Sequence[TensorSpec], inputs: Any) -> list[Any]:
     """One entry per sample: a mapping, an array, or a sequence of arrays."""
     if isinstance(inputs, Mapping) or _is_array(inputs):
         return [inputs]
@@ -137,27 +131,30 @@ def _listed(specs: Sequence[TensorSpec], inputs: Any) -> Iterable[Any]:
     return entries
 
 
-def _checked(checker: InputChecker, sample: Any) -> list[Any]:
-    if isinstance(sample, Mapping):
-        return checker.named(sample)
-    if _is_array(sample):
-        return checker.positional([sample])
-    if isinstance(sample, Sequence) and not isinstance(sample, str | bytes):
-        return checker.positional(list(sample))
-    raise InputError(f"a sample is a {type(sample).__name__}", hint="samples are mappings from input to array")
+def _where(number: int, samples: Sequence[Any]) -> str | None:
+    """Which sample it is, for an error; None where there is one alone."""
+    return f"sample {number}" if len(samples) > 1 else None
+
+
+def _checked(checker: InputChecker, sample: Any, where: str | None) -> list[Any]:
+    try:
+        if isinstance(sample, Mapping):
+            return checker.named(sample)
+        if _is_array(sample):
+            return checker.positional([sample])
+        if isinstance(sample, Sequence) and not isinstance(sample, str | bytes):
+            return checker.positional(list(sample))
+    except InputError as error:
+        raise InputError(error.what, where=error.where or where, hint=error.hint) from None
+    raise InputError(
+        f"a sample is a {type(sample).__name__}",
+        where=where,
+        hint="samples are mappings from input to array",
+    )
 
 
 def _named(specs: Sequence[TensorSpec], arrays: Sequence[np.ndarray]) -> Sample:
     return {spec.name: array for spec, array in zip(specs, arrays, strict=True)}
-
-
-def _check_names(specs: Sequence[TensorSpec], inputs: Any) -> None:
-    """Refuse names that are none before shapes are asked for, which the named arrays may have."""
-    checker = InputChecker([_signature(spec, ()) for spec in specs], "cpu")
-    listed = [inputs] if isinstance(inputs, Mapping) else inputs if isinstance(inputs, list | tuple) else []
-    for sample in listed:
-        if isinstance(sample, Mapping):
-            checker.check_names(sample)
 
 
 def _check_filled(samples: Sequence[Sample]) -> None:
@@ -166,8 +163,7 @@ def _check_filled(samples: Sequence[Sample]) -> None:
         raise InputError("a sample holds no numbers", hint="errors are measured on at least one")
 
 
-def _check_finite(sample: Sample, number: int, count: int) -> None:
-    where = f"sample {number}" if count > 1 else None
+def _check_finite(sample: Sample, where: str | None) -> None:
     for name, array in sample.items():
         if array.dtype.kind not in "iubOUS" and not np.isfinite(array).all():
             what = "NaN" if np.isnan(array).any() else "infinity"

@@ -149,7 +149,7 @@ def sensitivity(
     source = program if isinstance(program, Program) else load(program)
     wanted = Precision.of(precision)
     samples = samples_of(source, inputs, shapes)
-    known = shapes_for(source, inputs, shapes)
+    known = shapes_for(source, samples, shapes)
     targets = parse_targets(default_targets() if target is None else target)
     exact = converted(source, "fp32", targets, known)
     interpreter = Interpreter(exact)

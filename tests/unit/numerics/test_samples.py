@@ -20,6 +20,12 @@ func.func @main(%a: tensor<2xf32> {plan.name = "a"}, %b: tensor<?xf32> {plan.nam
   return %a : tensor<2xf32>
 }"""
 
+SEQUENCE = """
+func.func @main(%x: tensor<?xf32> {plan.name = "x"}) -> tensor<?xf32> {
+  %y = tensorrt.unary {unaryOperation = #tensorrt.unary_operation<kEXP>} %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}"""
+
 
 def test_none_makes_seeded_samples() -> None:
     """The same each time, different from each other, and called synthetic."""
@@ -59,6 +65,36 @@ def test_a_wrong_name_beside_a_dynamic_input() -> None:
             with pytest.raises(InputError, match="there is no input 'bb'") as raised:
                 measure(program, inputs)
             assert raised.value.hint is not None and raised.value.hint.startswith("did you mean 'b'? inputs: a")
+
+
+def test_a_generator_for_a_dynamic_input() -> None:
+    """Its samples are taken once, and say the shapes as those of a list do."""
+    program = mt.from_mlir(SEQUENCE)
+    found = mt.ranges(program, (np.ones(size, np.float32) for size in (5, 2, 7)))
+    assert found.inputs == "3 given samples"
+    table = mt.compare(program, ("fp32",), (np.ones(size, np.float32) for size in (5, 2)), target="cpu")
+    plan = table.plans["fp32"]
+    assert plan.session("cpu")(np.ones(2, np.float32)).shape == (2,)
+    with pytest.raises(InputError, match="compiled for 2 to 5"):
+        plan.session("cpu")(np.ones(6, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([], "inputs= holds no samples"),
+        ([None], "a sample is a NoneType"),
+        ([np.ones(3, np.float32), 5], "a sample is a int\n  in sample 1"),
+        ([np.ones(3, np.float32), np.ones((3, 1), np.float32)], "has shape 3x1, expected ?\n  in sample 1"),
+        ([np.ones(3, np.float32), np.ones(3)], "has dtype float64, expected float32\n  in sample 1"),
+        ({"x": 3}, "'x' is a int that makes an array of int64"),
+    ],
+)
+def test_bad_samples_of_a_dynamic_input(given: Any, words: str) -> None:
+    """The error speaks of the sample that is wrong, and asks for no shapes, which the arrays are to give."""
+    with pytest.raises(InputError) as raised:
+        samples_of(mt.from_mlir(SEQUENCE), given)
+    assert words in str(raised.value)
 
 
 def test_samples_without_a_number() -> None:
