@@ -1,8 +1,7 @@
 """Lets inference give poolings with ceil_mode the sizes that they have.
 
-A last window that would start in the padding at the end is left out, by ONNX's own text and by every runtime;
-but before opset 22 ONNX's inference counts it. So such a node is shown to inference with ceil_mode off and with
-a padding at the end that gives the right number of windows.
+Before opset 22 inference counts a last window that is left out (`ceil_span`). So such a node is shown to it
+with ceil_mode off and with a padding at the end that gives the right number of windows.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from onnx import ModelProto, NodeProto, TypeProto, helper
+
+from ...dialects.onnx.ceil_windows import ceil_span
 
 __all__ = ["CeilPoolings"]
 
@@ -66,21 +67,25 @@ def _rounds_up(node: NodeProto) -> bool:
 
 
 def _pads(node: NodeProto, types: Sequence[TypeProto]) -> list[int] | None:
-    """Paddings that give the size without ceil_mode; None if no window is left out, or sizes are not known."""
+    """Paddings that give the sizes without ceil_mode; None if no window is left out where the size is known.
+
+    A dynamic dimension stays one whatever its padding is.
+    """
     dims = list(types[0].tensor_type.shape.dim)[2:] if len(types) == 1 else []
     values = {a.name: list(a.ints) for a in node.attribute}
     kernel, rank = values["kernel_shape"], len(values["kernel_shape"])
     strides, dilations = values.get("strides") or [1] * rank, values.get("dilations") or [1] * rank
     given = values.get("pads") or [0] * (2 * rank)
     wrong = min(strides, default=0) < 1 or not (len(strides) == len(dilations) == rank == len(given) / 2)
-    if wrong or len(dims) != rank or not all(d.HasField("dim_value") for d in dims):
+    if wrong or len(dims) != rank:
         return None
-    ends, left_out = [], False
+    ends, left_out = given[rank:], False
     for axis, dim in enumerate(dims):
-        reach, stride = dilations[axis] * (kernel[axis] - 1) + 1, strides[axis]
-        start = dim.dim_value + given[axis]
-        last = -(-(start + given[rank + axis] - reach) // stride)  # the last window's number, from 0
-        if last * stride >= start:
-            last, left_out = last - 1, True
-        ends.append(max(last * stride + reach - start, 0))
+        if not dim.HasField("dim_value"):
+            continue
+        size, before, after = dim.dim_value, given[axis], given[rank + axis]
+        reach = dilations[axis] * (kernel[axis] - 1) + 1
+        span = ceil_span(size, before, after, reach, strides[axis])
+        left_out |= span < size + before + after
+        ends[axis] = max(span - size - before, 0)
     return [*given[:rank], *ends] if left_out else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from ....dialects.onnx.ceil_windows import ceil_span
 from .convolution import pads_of, with_height
 from .dilated_pooling import DilatedWindow, average, maximum
 from .emitter import Emitter
@@ -92,11 +93,7 @@ class _Pool:
         self.extra = self._ceil_padding() if node.attr("ceil_mode") else [0] * self.spatial
 
     def _ceil_padding(self) -> list[int]:
-        """What to pad at the end so that rounding down gives the size that rounding up would.
-
-        A last window that would start in the padding at the end is not counted. ONNX's own inference counts it
-        before opset 22, so what it declares is not asked.
-        """
+        """What to pad at the end so that rounding down gives the size that rounding up would."""
         sizes = shape_of(self.node[0])[2:]
         found = []
         for axis, size in enumerate(sizes):
@@ -108,10 +105,7 @@ class _Pool:
                     raise Refused("ceil_mode with padding on a dynamic dimension")
                 found.append(s - 1)
             else:
-                count = -(-(size + b + a - k) // s) + 1
-                if (count - 1) * s >= size + b:
-                    count -= 1
-                found.append(max((count - 1) * s + k - (size + b + a), 0))
+                found.append(max(ceil_span(size, b, a, k, s) - (size + b + a), 0))
         return found
 
     def extra_counts(self) -> bool:
