@@ -31,7 +31,7 @@ def batches(inputs: Sequence[TensorSpec], data: Any, limit: int | None = None) -
     Raises CalibrationError: a batch with wrong names, shapes or dtypes, NaN or infinity; no batch at all; or a
     limit that is no number of batches.
     """
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 1):
         raise CalibrationError(f"limit={limit!r} is no number of batches", hint="give 1 or more, or None")
     count = 0
     drops = hasattr(data, "dataset") and hasattr(data, "batch_size")

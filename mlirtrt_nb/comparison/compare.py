@@ -8,6 +8,8 @@ from concurrent.futures import CancelledError, Executor, Future, as_completed
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
 from ..numerics.conversion import at_precision, converted, placement
@@ -121,7 +123,7 @@ def compare(
 def _check_duration(duration_ms: Any) -> None:
     if (
         isinstance(duration_ms, bool)
-        or not isinstance(duration_ms, int | float)
+        or not isinstance(duration_ms, int | float | np.integer | np.floating)
         or not 0 < duration_ms < math.inf
     ):
         raise OptionError(f"duration_ms must be a number above 0, got {duration_ms!r}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+
 from ..activation_ranges import Calibration
 from ..calibration.content import content_hash
 from ..errors import Cancelled, OptionError, PrecisionError
@@ -91,7 +93,11 @@ class _Goal:
 
 def _goal(name: str, threshold: float | None) -> _Goal:
     chosen = metric(name)
-    number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and threshold == threshold
+    number = (
+        isinstance(threshold, int | float | np.integer | np.floating)
+        and not isinstance(threshold, bool)
+        and threshold == threshold
+    )
     if threshold is not None and not number:
         raise OptionError(f"threshold must be a number, got {threshold!r}")
     return _Goal(chosen, chosen.default if threshold is None else float(threshold))

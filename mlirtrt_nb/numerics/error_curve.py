@@ -183,7 +183,11 @@ def error_curve(
 
     Raises SourceError, InputError, ShapeError, PrecisionError, PassError, Cancelled.
     """
-    if not isinstance(threshold, int | float) or isinstance(threshold, bool) or threshold != threshold:
+    if (
+        not isinstance(threshold, int | float | np.integer | np.floating)
+        or isinstance(threshold, bool)
+        or threshold != threshold
+    ):
         raise OptionError(f"threshold must be a number of dB, got {threshold!r}")
     source = program if isinstance(program, Program) else load(program)
     samples = samples_of(source, inputs, shapes)

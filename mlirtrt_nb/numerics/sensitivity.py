@@ -86,7 +86,7 @@ class Sensitivity(Shown):
 
     def keep(self, count: int = 1) -> Precision:
         """The precision with the `count` costliest source nodes kept in fp32. Raises OptionError."""
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
             raise OptionError(f"keep({count!r}): a number of source nodes is 0 or more")
         return self.precision.with_keep(*self.patterns[:count])
 

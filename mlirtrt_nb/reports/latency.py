@@ -55,7 +55,7 @@ def benchmark(
             f"benchmark measures a Session, not a {type(session).__name__}", hint="mt.benchmark(plan.session())"
         )
     for name, value in (("warmup_ms", warmup_ms), ("duration_ms", duration_ms), ("iterations", iterations)):
-        if not isinstance(value, int | float) or not math.isfinite(value):
+        if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
             raise OptionError(f"{name} must be a number, got {value!r}")
         if value < 0:
             raise OptionError(f"{name} must not be negative, got {value}")

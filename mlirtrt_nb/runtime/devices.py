@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..engine.base import Engine
 from ..errors import MissingDependencyError, OptionError, TargetError
 from .schedule import Schedule
@@ -28,7 +30,7 @@ def check_device(device: object) -> None:
 def open_session(plan: Plan, device: str, threads: int) -> Session:
     """See `Plan.session`."""
     check_device(device)
-    if not isinstance(threads, int) or not 0 <= threads <= _MOST_THREADS:
+    if not isinstance(threads, int | np.integer) or not 0 <= threads <= _MOST_THREADS:
         raise OptionError(f"threads must be a number from 0 to {_MOST_THREADS}, got {threads!r}")
     if device == "auto":
         device = pick_device(plan)
@@ -46,7 +48,7 @@ def open_session(plan: Plan, device: str, threads: int) -> Session:
 def _program(plan: Plan, schedule: Schedule, threads: int) -> Executable:
     from ..dialects.onnx.ort_session import SessionSettings
 
-    settings = SessionSettings(threads=threads)
+    settings = SessionSettings(threads=int(threads))
     if schedule.device == "cpu":
         from .host import HostProgram
 

@@ -147,7 +147,7 @@ class Session:
 
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 10) -> list[Any]:
         """What each engine layer takes on inputs by name or in order: a list of `LayerTimes` over some runs."""
-        if not isinstance(runs, int) or runs < 1:
+        if not isinstance(runs, int | np.integer) or runs < 1:
             raise OptionError(f"runs must be a number of 1 or more, got {runs!r}")
         arrays = self.ordered(inputs)
         try:

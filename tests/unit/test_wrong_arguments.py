@@ -154,3 +154,16 @@ def test_what_benchmark_measures(program: mt.Program, session: Any) -> None:
         mt.benchmark(mt.compile(program, shapes=SHAPES))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="not a int"):
         mt.benchmark(session, 5)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers(program: mt.Program) -> None:
+    """A count or a limit may come out of a table, whose numbers are NumPy's."""
+    session = mt.compile(program, shapes=SHAPES).session("cpu", threads=np.int64(1))
+    assert len(mt.benchmark(session, [X], np.float32(0), np.int64(0), np.int32(5)).samples["Latency"]) >= 5
+    assert session.profile([X], np.int64(2))
+    assert program.graph(hops=np.int64(1), limit=np.int32(50)).level == "none"
+    assert mt.calibrate(program, [X, X, X], limit=np.int64(2)).samples == 2
+    assert mt.sensitivity(program, "fp16", X, target="cpu").keep(np.int64(1)).base == "fp16"
+    assert mt.bisect(program, "fp16", "snr_db", np.float32(200), X, target="cpu").base == "fp16"
+    assert mt.error_curve(program, "fp16", X, target="cpu", threshold=np.float32(30)).threshold == 30
+    assert mt.compare(program, ("fp32",), X, target="cpu", duration_ms=np.int64(5)).variants == ("fp32",)

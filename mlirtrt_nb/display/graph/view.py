@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import OptionError
 from ...files import checked_path, write_text
 from ...shown import Shown
@@ -62,7 +64,12 @@ class GraphView(Shown):
     ) -> None:
         if collapse not in ("auto", *LEVELS):
             raise OptionError(f"collapse={collapse!r}", hint=f"one of auto, {', '.join(LEVELS)}")
-        if not (isinstance(hops, int) and hops >= 0 and isinstance(limit, int) and limit >= 1):
+        if not (
+            isinstance(hops, int | np.integer)
+            and hops >= 0
+            and isinstance(limit, int | np.integer)
+            and limit >= 1
+        ):
             hint = "hops is a whole number from 0, limit one from 1"
             raise OptionError(f"hops={hops!r}, limit={limit!r}", hint=hint)
         self.program = program
