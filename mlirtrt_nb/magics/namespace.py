@@ -14,6 +14,7 @@ from IPython.core.error import UsageError
 
 __all__ = ["Scope", "check_name"]
 
+_CONSTANTS = ("True", "False", "None")
 _SHELLS = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
 
 
@@ -32,7 +33,7 @@ class Scope:
         names = {**self._shell.user_ns, **self._local}
         if text in names:
             return names[text]
-        if text.isidentifier():
+        if text.isidentifier() and text not in _CONSTANTS:
             visible = [name for name, value in names.items() if _users(name, value)]
             close = get_close_matches(text, visible, 1)
             meant = f"; did you mean {close[0]!r}?" if close else ""

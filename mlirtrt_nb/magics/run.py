@@ -27,14 +27,16 @@ _PLAN_HELP = "a Plan, or a Session"
 
 _run = Parser("%trt_run", "Run a Plan on arrays from the notebook and return its outputs.")
 _run.add_argument("plan", metavar="PLAN", help=_PLAN_HELP)
-_run.add_argument("inputs", nargs="*", metavar="VAR", help="arrays in the order of the inputs, or input=VAR")
+_run.add_argument(
+    "inputs", nargs="*", default=[], metavar="VAR", help="arrays in the order of the inputs, or input=VAR"
+)
 _run.add_argument("--device", metavar="D", help="cpu, cuda or auto")
 _run.add_argument("-o", "--name", metavar="N", help="variable to store the outputs in")
 
 _bench = Parser("%trt_bench", "Measure the latency of a Plan, with trtexec's names and rules.")
 _bench.add_argument("plan", metavar="PLAN", help=_PLAN_HELP)
 _bench.add_argument(
-    "inputs", nargs="*", metavar="VAR", help="as for %%trt_run; random inputs if none are given"
+    "inputs", nargs="*", default=[], metavar="VAR", help="as for %%trt_run; random inputs if none are given"
 )
 _bench.add_argument("--device", metavar="D", help="cpu, cuda or auto")
 _bench.add_argument("--warmup", type=float, default=200, metavar="MS", help="warm-up in ms (200)")

@@ -121,6 +121,19 @@ def test_a_semicolon_silences_what_is_shown(shell: InteractiveShell, plan: mt.Pl
     np.testing.assert_array_equal(shell.user_ns["z"], X + Y)
 
 
+@pytest.mark.parametrize("code", ["z = %trt_run plan x y;", "if True:\n    z = %trt_run plan x y ;"])
+def test_a_semicolon_behind_an_assignment(shell: InteractiveShell, plan: mt.Plan, code: str) -> None:
+    """It shows nothing anyway, and the variable has the result."""
+    assert shell.run_cell(code).success
+    np.testing.assert_array_equal(shell.user_ns["z"], X + Y)
+
+
+def test_a_line_without_a_plan(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the Plan is missing: there may be programs without inputs."""
+    assert not shell.run_cell("%trt_run").success
+    assert "the following arguments are required: PLAN (" in capsys.readouterr().err
+
+
 def test_a_line_need_not_be_python(shell: InteractiveShell, tmp_path) -> None:
     """The name of a file may have a bracket that is not closed."""
     file = tmp_path / "sum (1.mlir"

@@ -52,6 +52,17 @@ def test_results_are_returned_and_stored(shell: InteractiveShell, x: np.ndarray)
     assert shell.user_ns["both"][0] == 3
 
 
+def test_truth_values_stand_on_the_line(shell: InteractiveShell) -> None:
+    """True and False are no variables that are missing."""
+    cell = """func.func @not(%x: i1) -> i1 {
+  %t = arith.constant true
+  %y = arith.xori %x, %t : i1
+  return %y : i1
+}"""
+    assert shell.run_cell_magic("mlir", "--run not -i True", cell) == 0
+    assert shell.run_cell_magic("mlir", "--run not -i False", cell) == 1
+
+
 def test_passes_run_first(shell: InteractiveShell, x: np.ndarray) -> None:
     """--passes changes what is run."""
     shell.run_cell_magic("mlir", "--pass drop-activation --quiet", PATTERN)
