@@ -79,6 +79,7 @@ def check_scales(module: ir.Operation, weights: MutableMapping[str, np.ndarray])
 
 
 def _error_of(operation: ir.Operation, weights: MutableMapping[str, np.ndarray]) -> VerificationError | None:
+    from ..ir.context import shown_name
     from ..ir.locations import sources_of
 
     scale = constant_scale(operation.operands[_SCALE], weights)
@@ -89,7 +90,7 @@ def _error_of(operation: ir.Operation, weights: MutableMapping[str, np.ndarray])
     if not problem:
         return None
     where = ", ".join(sources_of(operation.location)) or None
-    return VerificationError(f"{operation.name}: {problem}", where=where)
+    return VerificationError(f"{shown_name(operation.name)}: {problem}", where=where)
 
 
 def constant_scale(value: ir.Value, weights: MutableMapping[str, np.ndarray]) -> np.ndarray | None:

@@ -13,7 +13,7 @@ from torch_mlir.dialects.builtin import ModuleOp
 from ..errors import InvalidModelError, SourceError
 from ..files import checked_path, refuse_special
 from ..ir.constants import handles_in
-from ..ir.context import load_chlo, new_context
+from ..ir.context import load_chlo, new_context, shown_name
 from ..program import Program
 from .text import from_mlir, weights_of
 
@@ -68,7 +68,7 @@ def _parsed(raw: bytes, context: ir.Context, filename: str) -> ir.Operation:
             raise InvalidModelError(f"{filename} cannot be read: {reason}") from None
     operation = module.operation
     if not isinstance(operation.opview, ModuleOp):
-        raise InvalidModelError(f"{filename} holds {operation.name}, not a module")
+        raise InvalidModelError(f"{filename} holds {shown_name(operation.name)}, not a module")
     return operation
 
 

@@ -137,7 +137,7 @@ def _as_group(value: ir.Value | Sequence[ir.Value] | None) -> list[ir.Value]:
 def _infer(op: OpDef, groups: list[list[ir.Value]], attrs: dict[str, ir.Attribute]) -> Sequence[ir.Type]:
     inferred = op.infer(Op(op, groups, attrs)) if op.infer else None
     if inferred is None:
-        raise ValueError(f"{op.name}: the result types must be given")
+        raise ValueError(f"{_shown(op)}: the result types must be given")
     return inferred
 
 
@@ -210,7 +210,7 @@ class Op:
         """The tensor type of an operand. Raises KeyError for one that is absent."""
         value = self.operand(name)
         if value is None:
-            raise KeyError(f"{self.name} was given no {name}")
+            raise KeyError(f"{_shown(self.definition)} was given no {name}")
         return ir.RankedTensorType(value.type)
 
     def raw(self, name: str) -> ir.Attribute | None:

@@ -9,6 +9,7 @@ that its model has, and whoever else looks at the module gets it in a context th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -35,9 +36,11 @@ __all__ = [
     "op_named",
     "register_dialect",
     "shown_name",
+    "with_shown_names",
 ]
 
 _DIALECTS: dict[str, DialectDef] = {}
+_OP_NAME = re.compile(r"(?<![\w.$])[a-z_]\w*\.\w+")
 
 
 def register_dialect(dialect: DialectDef) -> None:
@@ -78,6 +81,11 @@ def shown_name(op_name: str) -> str:
     """How an op is called in text: "onnx.Conv" for `onnx.conv`."""
     found = definition(op_name)
     return found.display_name or op_name if found else op_name
+
+
+def with_shown_names(said: str) -> str:
+    """What MLIR says, with ops called as they are shown."""
+    return _OP_NAME.sub(lambda match: shown_name(match[0]), said)
 
 
 # At most one context for the next program. Taking it out of a list is atomic.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from ..errors import ParseError, SourceSpan, VerificationError
+from .context import with_shown_names
 from .hints import NO_DIALECT, explain
 
 __all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
@@ -70,7 +71,7 @@ def found_in(error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceS
         if span is not None and NO_DIALECT in diagnostic.message:
             span = _name_before(span)
         message, hint = explain(diagnostic.message, notes, _token_at(span))
-        found.append(Found(message, span, hint, by_verifier))
+        found.append(Found(with_shown_names(message), span, hint, by_verifier))
     return found
 
 

@@ -19,8 +19,8 @@ _LONGEST = 20_000
 
 @dataclass(frozen=True)
 class Firing:
-    """A rule replaced an op. `rule` is "" where the pass has only one; `sources` are the names of the source
-    nodes, or the lines, that the op came from."""
+    """A rule replaced an op. `rule` is "" where the pass has only one; `op` is the op's name as it is shown;
+    `sources` are the names of the source nodes, or the lines, that it came from."""
 
     rule: str
     op: str
@@ -40,9 +40,10 @@ def report_as(op: str, location: ir.Location, rule: str = "") -> None:
     log = _LOG.get()
     if log is None or len(log) >= _LONGEST:
         return
+    from ..ir.context import shown_name
     from ..ir.locations import sources_of
 
-    log.append(Firing(rule, op, sources_of(location)))
+    log.append(Firing(rule, shown_name(op), sources_of(location)))
 
 
 @contextmanager

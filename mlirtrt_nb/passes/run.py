@@ -58,7 +58,7 @@ class Step(Shown):
 
     @cached_property
     def op_delta(self) -> dict[str, int]:
-        """Op name -> change in count; ops whose count is the same are left out."""
+        """Op name as it is shown ("onnx.Relu") -> change in count; ops whose count is the same are left out."""
         before, after = _kept(self.before).op_counts, _kept(self.after).op_counts
         delta = {name: after[name] - before[name] for name in sorted({*before, *after})}
         return {name: change for name, change in delta.items() if change}

@@ -51,8 +51,10 @@ class Snapshot(Program):
 
     @cached_property
     def op_counts(self) -> Counter[str]:
-        """How many ops of each name, those in regions included."""
+        """How many ops of each name as it is shown, those in regions included."""
         from torch_mlir import ir
+
+        from ..ir.context import shown_name
 
         counts: Counter[str] = Counter()
 
@@ -61,7 +63,7 @@ class Snapshot(Program):
             return ir.WalkResult.ADVANCE
 
         self.module.operation.walk(visit)
-        return counts
+        return Counter({shown_name(name): count for name, count in counts.items()})
 
     def is_same(self, other: Snapshot) -> bool:
         """Whether both hold the same IR, locations aside. Equal bytecode, the usual case, is seen at once."""

@@ -105,6 +105,7 @@ _OF_PROGRAMS = {
 def _meant(error: BaseException) -> str | None:
     """How to ask an op or a program for what the user's code asked it for by a name that it lacks."""
     from ..ir.builder import Op
+    from ..ir.context import shown_name
     from ..ir.hints import nearest
 
     wanted, asked = getattr(error, "obj", None), getattr(error, "name", None)
@@ -121,7 +122,7 @@ def _meant(error: BaseException) -> str | None:
         return f"write op.attr({asked!r})"
     operands = ", ".join(entry.name for entry in wanted.definition.operands)
     attributes = ", ".join(entry.name for entry in wanted.definition.attrs)
-    has = f"{wanted.name} has operands {operands or 'none'}; attributes {attributes or 'none'}"
+    has = f"{shown_name(wanted.name)} has operands {operands or 'none'}; attributes {attributes or 'none'}"
     known = _OF_OPS.get(asked)
     if known is not None:
         return f"write {known}: {has}"
@@ -199,7 +200,10 @@ def replacement(
     """
     from torch_mlir import ir
 
+    from ..ir.context import shown_name
+
     span = span_of_function(function)
+    op_name = shown_name(operation.name)
 
     def failure(what: str, hint: str | None = _MAY_RETURN) -> PassError:
         return PassError(f"pass {name} {what}", span=span, hint=hint)
@@ -215,16 +219,16 @@ def replacement(
     for value in values:
         if not isinstance(value, ir.Value):
             kind = type(value).__name__
-            raise failure(f"returned {'an' if kind[0] in 'aeiouAEIO' else 'a'} {kind} for {operation.name}")
+            raise failure(f"returned {'an' if kind[0] in 'aeiouAEIO' else 'a'} {kind} for {op_name}")
     if len(values) != len(operation.results):
         raise failure(
-            f"returned {len(values)} values for {operation.name}, which has {len(operation.results)} results"
+            f"returned {len(values)} values for {op_name}, which has {len(operation.results)} results"
         )
     for old, new in zip(operation.results, values, strict=True):
         if old.type != new.type:
             raise failure(f"replaces a value of type {old.type} by one of type {new.type}", None)
         if any(new == result for result in operation.results):
-            raise failure(f"replaces a result of {operation.name} by itself", "return None to leave the op")
+            raise failure(f"replaces a result of {op_name} by itself", "return None to leave the op")
     return values
 
 

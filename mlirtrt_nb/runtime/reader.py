@@ -74,7 +74,9 @@ class _Reader:
         elif kind in _STEPS:
             self._add_step(op, kind)
         else:
-            raise VerificationError(f"a plan.program cannot hold {op.name}")
+            from ..ir.context import shown_name
+
+            raise VerificationError(f"a plan.program cannot hold {shown_name(op.name)}")
 
     def _add(self, value: ir.Value, name: str, role: str, **more: Any) -> None:
         from ..dialects.plan import space_of

@@ -13,6 +13,7 @@ from torch_mlir import ir
 
 from ...ir import shapes
 from ...ir.builder import Op, create
+from ...ir.context import shown_name
 from ...ir.opdef import OpDef, Operand, Region, ResultDef
 from ...ir.values import terminator
 from ...ir.verifier import reject
@@ -39,7 +40,7 @@ def _yielded(op: Op, number: int) -> tuple[list[ir.Type], list[ir.Type]]:
     block = region.blocks[0]
     last = terminator(block)
     if last.name != _END:
-        reject(op, f"{name} ends in {last.name}; it must end in {_END}")
+        reject(op, f"{name} ends in {shown_name(last.name)}; it must end in {_END}")
     return [argument.type for argument in block.arguments], [value.type for value in last.operands]
 
 

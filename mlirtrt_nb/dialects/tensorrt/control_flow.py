@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from ...ir import shapes
 from ...ir.builder import Op
+from ...ir.context import shown_name
 from ...ir.opdef import Attr, OpDef, Operand, Region, ResultDef
 from ...ir.values import terminator
 from ...ir.verifier import reject
@@ -30,7 +31,7 @@ def _block(op: Op, number: int, ending: str) -> tuple[list[ir.Type], list[ir.Typ
     block = region.blocks[0]
     last = terminator(block)
     if last.name != ending:
-        reject(op, f"{definition.name} ends in {last.name}; it must end in {ending}")
+        reject(op, f"{definition.name} ends in {shown_name(last.name)}; it must end in {ending}")
     group = "args" if ending == "tensorrt.condition" else "results"
     return [a.type for a in block.arguments], [v.type for v in Op.of(last).group(group)]
 

@@ -14,6 +14,7 @@ from torch_mlir import ir
 from ...dialects.tensorrt.limits import MAX_RANK
 from ...errors import EngineBuildError
 from ...ir.builder import Op
+from ...ir.context import shown_name
 from ...ir.locations import sources_of
 from ..base import Binding
 from .encoders import ENCODERS
@@ -85,7 +86,8 @@ def _refusals(log: BuildLog, place: str) -> Iterator[None]:
 def where(operation: ir.Operation) -> str:
     """An op in words: "conv1 (tensorrt.convolution)"."""
     sources = ", ".join(sources_of(operation.location))
-    return f"{sources[:200]} ({operation.name})" if sources else operation.name
+    name = shown_name(operation.name)
+    return f"{sources[:200]} ({name})" if sources else name
 
 
 class _Walk:
@@ -110,7 +112,7 @@ class _Walk:
         encoder = ENCODERS.get(operation.name)
         if encoder is None:
             raise EngineBuildError(
-                f"{operation.name} is not an op that becomes a layer", where=where(operation)
+                f"{shown_name(operation.name)} is not an op that becomes a layer", where=where(operation)
             )
         first, errors = scope.net.num_layers, len(self._log.errors)
         try:

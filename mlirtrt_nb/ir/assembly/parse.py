@@ -10,7 +10,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.builtin import ModuleOp
 
 from ...errors import SourceSpan
-from ..context import definition
+from ..context import definition, shown_name
 from ..diagnostics import Found, found_in, place_of, raise_all, span_at
 from .attributes import Problem
 from .limits import allow_depth, check_text
@@ -118,7 +118,7 @@ class _Attempt:
             found = found_in(error, lambda loc, rule: self._span(places, loc, rule))
             raise _Failed(found or [self._misplaced(places)]) from None
         if not isinstance(parsed, ModuleOp):
-            raise _Failed([Found(f"expected a module, found {parsed.operation.name}", None)])
+            raise _Failed([Found(f"expected a module, found {shown_name(parsed.operation.name)}", None)])
         if wrapped:
             parsed.operation.location = ir.Location.file(self.filename, 1, 1)
         lines = self.translator.shifted_lines | ({1} if head else set())

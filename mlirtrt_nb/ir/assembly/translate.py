@@ -189,7 +189,8 @@ class Translator(LineReader):
     def _op(self, name: str, start: int, end: int, *, generic: bool) -> None:
         syntax = syntax_of(name)
         if syntax is None:
-            known = list(shown_names(definitions()[name.partition(".")[0]]))
+            dialect = shown_names(definitions()[name.partition(".")[0]])
+            known = list(dict.fromkeys(entry.name if generic else entry.shown for entry in dialect.values()))
             raise Problem(f"unknown op {name}", start + generic, nearest(name, known), len(name))
         self.position = end
         parsed = Parsed(syntax, start)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import PassError
 from ...ir import dtypes, shapes
+from ...ir.context import shown_name
 from ...ir.locations import sources_of
 from ...ir.values import terminator
 from .origins import Origins
@@ -91,7 +92,7 @@ class Recorder:
                 record_loop(self, op)
             else:
                 where = ", ".join(sources_of(op.location)) or None
-                raise PassError(f"@main still holds {op.name}", where=where, hint=_OUTLINE_HINT)
+                raise PassError(f"@main still holds {shown_name(op.name)}", where=where, hint=_OUTLINE_HINT)
 
     def memories(self) -> Iterator[Memory]:
         """Every memory that a step touches, each once, in order of first use."""

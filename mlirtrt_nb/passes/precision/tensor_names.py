@@ -10,6 +10,7 @@ from collections import Counter
 
 from torch_mlir import ir
 
+from ...ir.context import shown_name
 from ...ir.locations import sources_of
 from ..plan.signature import dictionaries, name_of
 
@@ -38,4 +39,4 @@ def tensor_names(function: ir.OpView | ir.Operation) -> dict[ir.Value, str]:
 
 def source_of(operation: ir.Operation) -> str:
     """The source nodes of an op in words; its own name if it has none."""
-    return " + ".join(sources_of(operation.location)) or operation.name
+    return " + ".join(sources_of(operation.location)) or shown_name(operation.name)
