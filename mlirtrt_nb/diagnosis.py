@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata, util
 
+from .memory import machine_bytes
 from .shown import Shown
 from .targets import AHEAD_OF_TIME
 
@@ -122,7 +123,7 @@ def _cpu_name() -> str:
 
 def _memory_bytes() -> int | None:
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return machine_bytes()
     except (AttributeError, ValueError, OSError):
         return None
 

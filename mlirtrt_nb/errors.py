@@ -255,7 +255,7 @@ class Cancelled(CompileError):
 
 
 class TargetError(MlirTrtError):
-    """This machine cannot build for, or run on, the target."""
+    """This machine cannot build for, or run on, the target, or lacks the memory for it."""
 
 
 class PrecisionError(MlirTrtError):

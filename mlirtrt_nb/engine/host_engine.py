@@ -9,7 +9,7 @@ import numpy as np
 from ..dialects.onnx.ort_session import Opened, SessionSettings, open_session
 from ..errors import MlirTrtError, PlanFileError
 from .base import Engine
-from .onnxruntime.failures import plain_reason
+from .onnxruntime.failures import failure_of, plain_reason
 
 __all__ = ["is_compiled", "is_onnxruntime", "open_engine"]
 
@@ -35,17 +35,21 @@ def open_engine(
     """The engine's session, with `run(names, feeds)`; see `open_session` for the arguments.
 
     What ONNX Runtime does not run has no settings and keeps no profile. Raises PlanFileError for an engine that
-    its runtime refuses: one that is damaged, lacks its weights, or is of another version.
+    its runtime refuses: one that is damaged, lacks its weights, or is of another version; TargetError if this
+    machine has too little memory.
     """
+    where = f"engine {engine.name!r} for {engine.target}"
     try:
         return _opened(engine, weights, settings, config, profile_to)
-    except (MlirTrtError, MemoryError):
+    except MlirTrtError:
         raise
+    except MemoryError as error:
+        raise failure_of(error, where) from error
     except Exception as error:
         told = plain_reason(str(error) if not isinstance(error, KeyError) else f"there is no weight {error}")
         raise PlanFileError(
             f"the engine cannot be opened: {told}",
-            where=f"engine {engine.name!r} for {engine.target}",
+            where=where,
             hint="compile again with this version; Plan.load(path) tells whether a file is damaged",
         ) from error
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 
 from ..ir import dtypes
+from ..memory import machine_bytes, no_room, size_text
 from .schedule import Buffer, Schedule
 
 __all__ = ["HostArena"]
@@ -15,10 +17,13 @@ _ALIGN = 64
 
 
 class HostArena:
-    """Memory for the buffers of one space; `arrays` maps a buffer's number to its view of it."""
+    """Memory for the buffers of one space; `arrays` maps a buffer's number to its view of it.
+
+    Raises TargetError if this machine has too little.
+    """
 
     def __init__(self, schedule: Schedule, space: str, nbytes: int) -> None:
-        memory = np.empty(nbytes + _ALIGN, np.uint8)
+        memory = _allocated(schedule, space, nbytes + _ALIGN)
         start = -memory.ctypes.data % _ALIGN
         self.memory = memory[start : start + nbytes]
         self.arrays: Mapping[int, np.ndarray] = {
@@ -33,3 +38,15 @@ class HostArena:
         data = self.memory[buffer.offset : buffer.offset + buffer.bytes].view(dtypes.by_mlir(buffer.dtype).np)
         static = buffer.shape is not None and all(dim >= 0 for dim in buffer.shape)
         return data.reshape(buffer.shape) if static and buffer.shape is not None else data
+
+
+def _allocated(schedule: Schedule, space: str, nbytes: int) -> np.ndarray:
+    """That many bytes. Some systems would give them all the same, and end the process once they are written."""
+    if nbytes <= machine_bytes():
+        with suppress(MemoryError):
+            return np.empty(nbytes, np.uint8)
+    placed = [b for b in schedule.buffers if b.offset is not None and b.space == space]
+    largest = max(placed, key=lambda buffer: buffer.bytes or 0)
+    kind = "x".join([*("?" if dim < 0 else str(dim) for dim in largest.shape or ()), largest.dtype])
+    most = f"{largest.name!r} of {kind} with {size_text(largest.bytes or 0)}"
+    raise no_room(f"what is kept between engines, most of all {most},", nbytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from ..engine.onnxruntime.failures import failure_of
 from ..errors import InputError, MlirTrtError, OptionError
 from ..ir import dtypes
+from ..memory import no_room
 from .device_array import device_array
 from .inputs import InputChecker, as_array, spelled
 from .overlap import check_apart
@@ -73,12 +75,12 @@ class Session:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run. One output comes bare, several as a named tuple, none as an empty tuple.
 
-        Raises InputError for a wrong name, count, dtype, rank or shape.
+        Raises InputError for a wrong name, count, dtype, rank or shape, TargetError for too little memory.
         """
         arrays = self._check.mixed(args, kwargs) if kwargs else self._positional(args)
         try:
             return self._pack(self._call(arrays))
-        except (MlirTrtError, MemoryError):
+        except MlirTrtError:
             raise
         except Exception as error:
             raise self._failure(error) from error
@@ -88,7 +90,7 @@ class Session:
         arrays = self._check.named(inputs)
         try:
             results = self._call(arrays)
-        except (MlirTrtError, MemoryError):
+        except MlirTrtError:
             raise
         except Exception as error:
             raise self._failure(error) from error
@@ -126,7 +128,7 @@ class Session:
             self._execute = self._prepare()
         try:
             return self._pack(self._execute())
-        except (MlirTrtError, MemoryError):
+        except MlirTrtError:
             raise
         except Exception as error:
             raise self._failure(error) from error
@@ -152,7 +154,7 @@ class Session:
         arrays = self.ordered(inputs)
         try:
             return self._program.profile(arrays, runs)
-        except (MlirTrtError, MemoryError):
+        except MlirTrtError:
             raise
         except Exception as error:
             raise self._failure(error) from error
@@ -248,7 +250,7 @@ class Session:
             return None
         dtype = dtypes.by_mlir(signature.dtype).np
         if array is None:
-            return np.empty(signature.shape or (), dtype) if static else None
+            return _fresh(signature, dtype) if static else None
         if array.dtype != dtype:
             raise InputError(f"output {signature.name!r} is bound to dtype {array.dtype}, expected {dtype}")
         if signature.shape is not None and not _matches(array.shape, signature.shape):
@@ -257,6 +259,14 @@ class Session:
                 f"output {signature.name!r} is bound to shape {spelled(array.shape)}, expected {expected}"
             )
         return array
+
+
+def _fresh(signature: Signature, dtype: np.dtype) -> np.ndarray:
+    shape = signature.shape or ()
+    try:
+        return np.empty(shape, dtype)
+    except MemoryError:
+        raise no_room(f"output {signature.name!r}", math.prod(shape) * dtype.itemsize) from None
 
 
 def _matches(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

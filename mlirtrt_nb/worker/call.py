@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import Cancelled, MlirTrtError, SourceSpan, WorkerCrashed, span_of_line
+from ..memory import size_text
 from ..progress import Progress
 from . import pool
 from .output import BoundedText
@@ -259,9 +260,9 @@ class _Call:
             self._too_long()
         held = self.worker.anonymous_bytes()
         if held > self._limit:
-            limit = _size(self._limit)
+            limit = size_text(self._limit)
             self._stop(
-                f"{self.doing} used {_size(held)} of memory, more than the {limit} it may, and was stopped"
+                f"{self.doing} used {size_text(held)} of memory, more than the {limit} it may, and was stopped"
             )
         if not self.worker.alive() and not select.select([self.worker.channel.socket], [], [], 0)[0]:
             self._crashed()
@@ -300,10 +301,6 @@ def _place_of_crash(output: str) -> SourceSpan | None:
         if not filename.startswith((_PACKAGE, "<string>", *LIBRARIES)):
             return span_of_line(filename, int(line))
     return None
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"
 
 
 def _raise(chain: list[tuple[bytes, list[tuple[str, int, str]]]]) -> NoReturn:

@@ -7,9 +7,9 @@ import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..errors import OptionError
+from ..memory import machine_bytes
 from . import inside
 
 __all__ = ["Isolation", "isolation_of"]
@@ -53,7 +53,7 @@ class Isolation:
         given = os.environ.get("MLIRTRT_NB_WORKER_MEMORY")
         if given:
             return parse_size(given, "MLIRTRT_NB_WORKER_MEMORY")
-        return int(_machine_bytes() * _SHARE)
+        return int(machine_bytes() * _SHARE)
 
     @property
     def seconds(self) -> float | None:
@@ -98,12 +98,3 @@ def parse_seconds(given: float | str, what: str) -> float:
         if 0 < seconds < float("inf") and not isinstance(given, bool):
             return seconds
     raise OptionError(f"{what} {given!r} is no positive number of seconds")
-
-
-def _machine_bytes() -> int:
-    """The memory of this machine, or of the container that this process runs in."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):
-            total = min(total, int(Path(path).read_text()))
-    return total

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...errors import InputError, MlirTrtError
+from ...errors import InputError, MlirTrtError, TargetError
+from ...memory import no_room
 
 __all__ = ["ASSERTION", "failure_of", "plain_reason"]
 
@@ -24,6 +25,7 @@ _NODE = re.compile(
 # Where in its sources a check stands, and which: noise for who has not written it.
 _PLACE = re.compile(r"^\S+\.(?:h|cc|cpp):\d+ (?:[^()]*\(\S[^()]*\)(?: const)? |\w+ )?")
 _CONDITION = re.compile(r"^.{1,200}? was false\. (?=\S)", re.DOTALL)
+_NO_ROOM = re.compile(r"Failed to allocate memory for requested buffer of size (\d+)")
 _BUFFER = re.compile(
     r"OrtValue provided for output '(?P<name>.*?)' of node .* has shape \{(?P<has>[\d,]*)\} but the computed "
     r"output shape for this run is \{(?P<needs>[\d,]*)\}"
@@ -32,8 +34,11 @@ _BUFFER = re.compile(
 
 def failure_of(error: Exception, where: str) -> MlirTrtError:
     """The error to raise for an exception of a run: an InputError for an assertion that does not hold, for a
-    bound buffer of the wrong shape, and for values that a node cannot compute with."""
+    bound buffer of the wrong shape, and for values that a node cannot compute with; a TargetError where there
+    is too little memory."""
     text = str(error)
+    if isinstance(error, MemoryError):
+        return TargetError(f"this machine has too little memory{text and ': '}{text[:_LONGEST]}", where=where)
     found = _ASSERTION.search(text)
     if found:
         return InputError(f"assertion failed: {found.group(1)}", where=where)
@@ -47,9 +52,12 @@ def failure_of(error: Exception, where: str) -> MlirTrtError:
         )
     node = _NODE.search(text)
     if node:
+        place = f"{_place(node['name'])}, {where}" if node["name"] else where
+        room = _NO_ROOM.search(node["what"])
+        if room:
+            return no_room(f"a buffer of {node['op']}", int(room[1]), where=place)
         return InputError(
-            f"{node['op']} cannot compute with these inputs: {plain_reason(node['what'])}",
-            where=f"{_place(node['name'])}, {where}" if node["name"] else where,
+            f"{node['op']} cannot compute with these inputs: {plain_reason(node['what'])}", where=place
         )
     return MlirTrtError(f"an engine failed while running: {plain_reason(text)}", where=where)
 
