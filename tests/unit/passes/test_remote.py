@@ -280,7 +280,9 @@ def test_limits_of_a_run(program: mt.Program) -> None:
             time.sleep(0.01)
 
     pipeline = mt.Pipeline.parse("cse").insert(endless)
-    with pytest.raises(mt.WorkerCrashed, match=r"^the pipeline took longer than 2 s and was stopped in pass endless\n") as caught:
+    with pytest.raises(
+        mt.WorkerCrashed, match=r"^the pipeline took longer than 2 s and was stopped in pass endless\n"
+    ) as caught:
         pipeline.run(program, isolate=mt.Isolation(timeout=2))
     assert [step.name for step in caught.value.partial_run.steps] == ["cse"]
     assert len(mt.Pipeline.parse("cse").run(program).steps) == 1
