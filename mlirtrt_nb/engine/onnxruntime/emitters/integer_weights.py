@@ -110,8 +110,8 @@ def _unsigned(matrix: str, turned: bool, scope: Scope) -> str:
 def _not_finite(row: str, scope: Scope) -> str:
     """0, or NaN if the row holds a NaN or an infinity, which have no digits.
 
-    In f32 an infinity gives infinities in the columns where such products have one sign, which sums of digits do
-    not tell.
+    In f32 an infinity gives infinities in the columns where such products have one sign, which sums of digits
+    do not tell.
     """
     nothing = scope.op("Mul", [row, scope.literal(0.0, "f32")])
     return scope.op("ReduceSum", [nothing], keepdims=0)
