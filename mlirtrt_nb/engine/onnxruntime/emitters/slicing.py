@@ -7,6 +7,7 @@ import numpy as np
 from ....ir.builder import Op
 from ..scope import Scope
 from .dims import dims_of, range_to, rank_of, refuse, reshape, size_of, transpose, vector
+from .growth import growths
 from .registry import emits
 
 __all__: list[str] = []
@@ -29,10 +30,33 @@ def slice_op(op: Op, scope: Scope) -> None:
         scope.set(result, _static(scope, name, dims_of(value), start, size, stride))
     elif mode == "kDEFAULT":
         scope.set(result, _dynamic(op, scope, name, stride))
-    elif start is None or size is None or -1 in dims_of(value) or 0 in dims_of(value):
-        scope.set(result, _by_index(op, scope, name, mode))
-    else:
+    elif start is not None and size is not None and _is_padded(dims_of(value), mode):
         scope.set(result, _padded(op, scope, name, mode, start, size, stride))
+    else:
+        pads = None if start is None or set(stride) != {1} else _pads(op, scope, mode, start)
+        scope.set(result, _by_index(op, scope, name, mode) if pads is None else _pad(op, scope, name, pads))
+
+
+def _is_padded(dims: list[int], mode: str) -> bool:
+    """Whether padding by numbers gives an input of these dimensions what is outside it."""
+    return -1 not in dims and (0 not in dims or mode == "kFILL")
+
+
+def _pads(op: Op, scope: Scope, mode: str, start: list[int]) -> list[int] | None:
+    """What a slice adds before and after each axis, if it only adds, and known numbers."""
+    if mode not in ("kFILL", "kCLAMP"):
+        return None
+    known = [more for more in growths(op, scope) if more is not None]
+    if len(known) < len(start):
+        return None
+    pads = [-first for first in start] + [more + first for more, first in zip(known, start, strict=True)]
+    return pads if min(pads) >= 0 else None
+
+
+def _pad(op: Op, scope: Scope, name: str, pads: list[int]) -> str:
+    mode, filler = op.attr("mode"), op.operand("fill")
+    fill = scope.tensor(filler) if filler is not None and mode == "kFILL" else None
+    return scope.op("Pad", [name, scope.literal(pads), fill], mode=_PAD_MODES[mode])
 
 
 def _numbers(op: Op, scope: Scope, name: str) -> list[int] | None:
@@ -103,9 +127,7 @@ def _padded(
         return _by_index(op, scope, name, mode)  # reflects more than once
     if not any(before + after):
         return _static(scope, name, dims, start, size, stride)
-    filler = op.operand("fill")
-    fill = scope.tensor(filler) if filler is not None and mode == "kFILL" else None
-    padded = scope.op("Pad", [name, scope.literal(before + after), fill], mode=_PAD_MODES[mode])
+    padded = _pad(op, scope, name, before + after)
     grown = [d + b + a for d, b, a in zip(dims, before, after, strict=True)]
     moved = [first + b for first, b in zip(start, before, strict=True)]
     return _static(scope, padded, grown, moved, size, stride)
@@ -114,10 +136,13 @@ def _padded(
 def _by_index(op: Op, scope: Scope, name: str, mode: str) -> str:
     """Any slice, one axis at a time: gather at start + n * stride, with the mode's rule for outside."""
     vectors = {key: _as_vector(op, scope, key) for key in ("start", "size", "stride")}
+    same = _unchanged(op, scope)
     outside: list[str] = []
     rank = rank_of(op.operand("input"))
     current = name
     for axis in range(rank):
+        if axis in same:
+            continue
         first, count, step = (_entry(scope, vectors[key], axis) for key in ("start", "size", "stride"))
         index = scope.op("Add", [first, scope.op("Mul", [range_to(scope, count), step])])
         length = size_of(scope, name, axis)
@@ -125,7 +150,7 @@ def _by_index(op: Op, scope: Scope, name: str, mode: str) -> str:
         current = scope.op("Gather", [current, index], axis=axis)
         if inside is not None:
             outside.append(reshape(scope, inside, [-1] + [1] * (rank - axis - 1)))
-    if mode != "kFILL":
+    if not outside:
         return current
     keep = outside[0]
     for mask in outside[1:]:
@@ -133,6 +158,15 @@ def _by_index(op: Op, scope: Scope, name: str, mode: str) -> str:
     filler = op.operand("fill")
     fill = scope.like(0, name) if filler is None else scope.tensor(filler)
     return scope.op("Where", [keep, current, fill])
+
+
+def _unchanged(op: Op, scope: Scope) -> set[int]:
+    """The axes that are taken whole, whatever their lengths."""
+    start, stride = _numbers(op, scope, "start"), _numbers(op, scope, "stride")
+    if start is None or stride is None:
+        return set()
+    steps = zip(growths(op, scope), start, stride, strict=True)
+    return {axis for axis, step in enumerate(steps) if step == (0, 0, 1)}
 
 
 def _entry(scope: Scope, numbers: str, axis: int) -> str:
@@ -149,7 +183,8 @@ def _inside(scope: Scope, index: str, length: str, mode: str) -> tuple[str | Non
     if mode == "kCLAMP":
         return None, clamped
     if mode == "kWRAP":
-        return None, scope.op("Mod", [index, length])
+        # Of an empty axis there are no indices, but a division by its length would fail all the same.
+        return None, scope.op("Mod", [index, scope.op("Max", [length, one])])
     if mode == "kREFLECT":
         # There and back again is 2 * (length - 1) steps; the way back is counted from the far end.
         period = scope.op("Max", [scope.op("Mul", [last, scope.literal(2)]), one])

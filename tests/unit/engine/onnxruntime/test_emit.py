@@ -225,3 +225,60 @@ def test_a_loop_that_carries_nothing() -> None:
     session = ort.InferenceSession(model.model.SerializeToString(), providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {model.inputs[0].name: np.array(3, np.int64)})
     np.testing.assert_array_equal(found, [0, 1, 2])
+
+
+DYNAMIC_PAD = """%two = tensorrt.constant dense<2> : tensor<1xi64>
+%s = tensorrt.shape %x : tensor<?x2x?x4xf32> -> tensor<4xi64>
+%n = tensorrt.slice %s[0][1][1] : tensor<4xi64> to tensor<1xi64>
+%h = tensorrt.slice %s[2][1][1] : tensor<4xi64> to tensor<1xi64>
+%w = tensorrt.constant dense<6> : tensor<1xi64>
+%g = tensorrt.element_wise <kSUM>(%h, %two : tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+%d = tensorrt.concatenation {axis = 0 : i32} ins(%n, %two, %g, %w : tensor<1xi64>, tensor<1xi64>, tensor<1xi64>,
+  tensor<1xi64>) -> tensor<4xi64>
+%0 = tensorrt.slice %x[0, 0, FIRST, -1][%d: tensor<4xi64>][1, 1, 1, 1] {mode = #tensorrt.slice_mode<MODE>} :
+  tensor<?x2x?x4xf32> to tensor<?x2x?x6xf32>"""
+
+
+def dynamic_slice(mode: str, first: int, x: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """The kinds of the nodes of a slice whose third axis gets two longer, and what they give."""
+    body = DYNAMIC_PAD.replace("MODE", mode).replace("FIRST", str(first))
+    model = emitted("%x: tensor<?x2x?x4xf32>", body, "%0 : tensor<?x2x?x6xf32>")
+    session = ort.InferenceSession(model.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return kinds(model), session.run(None, {model.inputs[0].name: x})[0]
+
+
+@pytest.mark.parametrize(("mode", "rule"), [("kFILL", "constant"), ("kCLAMP", "edge")])
+def test_padding_of_varying_lengths_is_one_pad(mode: str, rule: str) -> None:
+    """What is added to lengths that vary is a number, so that ONNX Runtime can fuse it into a convolution."""
+    x = np.random.default_rng(0).standard_normal((3, 2, 5, 4)).astype(np.float32)
+    nodes, found = dynamic_slice(mode, -1, x)
+    assert nodes.count("Pad") == 1 and "Gather" not in nodes
+    np.testing.assert_array_equal(found, np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), rule))
+
+
+@pytest.mark.parametrize(("mode", "rule"), [("kREFLECT", "reflect"), ("kWRAP", "wrap")])
+def test_axes_that_stay_whole_are_not_gathered(mode: str, rule: str) -> None:
+    """Only the two axes that change are gathered, the batch and the channels are left as they are."""
+    x = np.random.default_rng(0).standard_normal((3, 2, 5, 4)).astype(np.float32)
+    nodes, found = dynamic_slice(mode, -1, x)
+    assert nodes.count("Gather") == 2
+    np.testing.assert_array_equal(found, np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), rule))
+
+
+def test_a_slice_that_also_cuts_is_no_pad() -> None:
+    """One that begins behind the front of its input takes by index, and fills what is outside."""
+    x = np.random.default_rng(0).standard_normal((1, 2, 5, 4)).astype(np.float32)
+    nodes, found = dynamic_slice("kFILL", 1, x)
+    assert "Pad" not in nodes
+    np.testing.assert_array_equal(found, np.pad(x[:, :, 1:], ((0, 0), (0, 0), (0, 3), (1, 1))))
+
+
+def test_nothing_is_wrapped_and_padded() -> None:
+    """An empty axis is repeated to an empty one, and filled where it is padded."""
+    assert dynamic_slice("kWRAP", 0, np.zeros((0, 2, 5, 4), np.float32))[1].shape == (0, 2, 7, 6)
+    body = """%0 = tensorrt.slice %x[0, -1][3, 2][1, 1] {mode = #tensorrt.slice_mode<kFILL>} :
+      tensor<3x0xf32> to tensor<3x2xf32>"""
+    model = emitted("%x: tensor<3x0xf32>", body, "%0 : tensor<3x2xf32>")
+    session = ort.InferenceSession(model.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {model.inputs[0].name: np.zeros((3, 0), np.float32)})
+    np.testing.assert_array_equal(found, np.zeros((3, 2)))
