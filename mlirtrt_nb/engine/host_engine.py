@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 
 import numpy as np
 
 from ..dialects.onnx.ort_session import Opened, SessionSettings, open_session
 from ..errors import MlirTrtError, PlanFileError
+from ..memory import machine_bytes, no_room
 from .base import Engine
 from .onnxruntime.failures import failure_of, plain_reason
 
@@ -36,9 +38,10 @@ def open_engine(
 
     What ONNX Runtime does not run has no settings and keeps no profile. Raises PlanFileError for an engine that
     its runtime refuses: one that is damaged, lacks its weights, or is of another version; TargetError if this
-    machine has too little memory.
+    machine has too little memory, be it for a single result.
     """
     where = f"engine {engine.name!r} for {engine.target}"
+    _check_room(engine, where)
     try:
         return _opened(engine, weights, settings, config, profile_to)
     except MlirTrtError:
@@ -52,6 +55,14 @@ def open_engine(
             where=where,
             hint="compile again with this version; Plan.load(path) tells whether a file is damaged",
         ) from error
+
+
+def _check_room(engine: Engine, where: str) -> None:
+    """Some systems grant any memory, and end the process once it is written; so they are not asked."""
+    rows = [(row.output_bytes or 0, row) for row in engine.report.layers]
+    count, row = max(rows, key=itemgetter(0), default=(0, None))
+    if row is not None and count > machine_bytes():
+        raise no_room(f"the result of {row.kind} {row.name!r}", count, where=where)
 
 
 def _opened(
