@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .entry_point import with_main
 from .errors import Cancelled, OptionError
+from .files import check_unchanged
 from .precision import Precision, check_supported
 from .profiles import parse_profiles
 from .program import Program
@@ -52,7 +53,8 @@ def compile(
         precision: "fp32" (a model's own types are kept), "fp16", "bf16", "int8", "fp8", "int4", or a
             `Precision` with exceptions and calibration data.
         shapes: shapes of dynamic inputs: `{"x": (1, 3, 224, 224)}`, `{"x": "1x3x224x224"}`,
-            `{"x": (min, opt, max)}`, or a list of such mappings, one per optimization profile.
+            `{"x": (min, opt, max)}`, or a list of such mappings, one per optimization profile. They also say
+            the rank of an input where the model does not.
         pipeline: a Pipeline or its text, instead of `Pipeline.default(...)`.
         cache: reuse engines built before from the same IR, weights, target and profiles.
         progress: called as `progress(phase, done, total)`; returning False cancels.
@@ -76,6 +78,7 @@ def compile(
     check_supported(chosen, targets)
     source = with_main(program if isinstance(program, Program) else load(program))
     context = PassContext(targets, parse_profiles(source.inputs, shapes))
+    check_unchanged(source.weights.values())
     limits = isolation_of(isolate)
     _tell(progress, "passes", 0, 1)
     with one_limit():

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from .errors import ShapeError
+from .ir.inspect import UNRANKED
 from .program import TensorSpec
 
 __all__ = ["Profile", "Range", "example_range", "parse_profiles", "unnamed_shapes"]
@@ -44,7 +45,24 @@ def parse_profiles(inputs: Sequence[TensorSpec], shapes: Any) -> tuple[Profile, 
         if not isinstance(mapping, Mapping):
             raise ShapeError(f"shapes= holds {mapping!r}", hint=_SHAPES_HINT)
     plain = ({name: _without_arrays(value) for name, value in mapping.items()} for mapping in given)
-    return tuple(_parse_profile(inputs, mapping) for mapping in plain)
+    profiles = tuple(_parse_profile(inputs, mapping) for mapping in plain)
+    for spec in filter(_is_unranked, inputs):
+        _check_ranks(spec, [shape for profile in profiles for shape in profile[spec.name]])
+    return profiles
+
+
+def _is_unranked(spec: TensorSpec) -> bool:
+    """Whether the model leaves open how many dimensions an input has: `shapes=` says it."""
+    return spec.shape == (UNRANKED,)
+
+
+def _check_ranks(spec: TensorSpec, shapes: Sequence[Shape]) -> None:
+    ranks = sorted({len(shape) for shape in shapes})
+    if len(ranks) > 1:
+        raise ShapeError(
+            f"the shapes of input {spec.name!r} have ranks {' and '.join(map(str, ranks))}",
+            hint="give all of them the same number of dimensions",
+        )
 
 
 def _without_arrays(value: Any) -> Any:
@@ -110,7 +128,8 @@ def example_range(spec: TensorSpec) -> tuple[str, str, str]:
 def _example(spec: TensorSpec, side: int) -> str:
     first = (1, 1, 4)[side]
     other = (32, 128, 256)[side]
-    dims = [dim if isinstance(dim, int) else (first if n == 0 else other) for n, dim in enumerate(spec.shape)]
+    shape = (None, None) if _is_unranked(spec) else spec.shape
+    dims = [dim if isinstance(dim, int) else (first if n == 0 else other) for n, dim in enumerate(shape)]
     return "x".join(map(str, dims))
 
 
@@ -146,11 +165,12 @@ def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:
         dims: Shape = tuple(int(part) for part in value.split("x")) if value else ()
     else:
         dims = tuple(int(dim) for dim in value)
-    if len(dims) != len(spec.shape):
+    shape = (None,) * len(dims) if _is_unranked(spec) else spec.shape
+    if len(dims) != len(shape):
         raise ShapeError(
             f"the shape of input {spec.name!r} has rank {len(dims)}; the input is {spec}",
         )
-    for axis, (dim, declared) in enumerate(zip(dims, spec.shape, strict=True)):
+    for axis, (dim, declared) in enumerate(zip(dims, shape, strict=True)):
         if dim < 0 or (isinstance(declared, int) and dim != declared):
             raise ShapeError(f"the shape of input {spec.name!r}: axis {axis} is {dim}, but the input is {spec}")
     if prod(max(dim, 1) for dim in dims) > _MOST_ELEMENTS:
@@ -161,6 +181,7 @@ def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:
 
 
 def _check_order(spec: TensorSpec, sides: Range) -> None:
+    _check_ranks(spec, sides)
     for axis, (low, opt, high) in enumerate(zip(*sides, strict=True)):
         if not low <= opt <= high:
             raise ShapeError(
@@ -174,7 +195,7 @@ def _check_shared_names(inputs: Sequence[TensorSpec], profile: Profile) -> None:
     seen: dict[str, tuple[str, tuple[int, ...]]] = {}
     for spec in inputs:
         for axis, dim in enumerate(spec.shape):
-            if not isinstance(dim, str):
+            if not isinstance(dim, str) or dim == UNRANKED:
                 continue
             values = tuple(side[axis] for side in profile[spec.name])
             other, expected = seen.setdefault(dim, (spec.name, values))

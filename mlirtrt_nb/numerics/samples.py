@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..ir.inspect import UNRANKED
 from ..profiles import Profile, parse_profiles
 from ..program import Program, TensorSpec
 from ..reports.synthetic import synthetic_inputs
@@ -100,11 +101,16 @@ def _shapes_from(specs: Sequence[TensorSpec], samples: Sequence[Sample]) -> Any:
 
 
 def _range(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    low, high = (tuple(map(pick, zip(*shapes, strict=True))) for pick in (min, max))
+    alike = [shape for shape in shapes if len(shape) == len(shapes[0])]  # one of another rank is refused later
+    low, high = (tuple(map(pick, zip(*alike, strict=True))) for pick in (min, max))
     return low, shapes[0], high
 
 
 def _signature(spec: TensorSpec, profiles: Sequence[Profile]) -> Signature:
+    if spec.shape == (UNRANKED,):
+        ranges = tuple(profile[spec.name] for profile in profiles)
+        shape = (-1,) * len(ranges[0][1]) if ranges else None
+        return Signature(spec.name, shape, spec.dtype, {}, ranges)
     shape = tuple(dim if isinstance(dim, int) else -1 for dim in spec.shape)
     dims = {axis: dim for axis, dim in enumerate(spec.shape) if isinstance(dim, str)}
     varying = any(dim < 0 for dim in shape)

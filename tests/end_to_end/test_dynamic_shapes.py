@@ -30,6 +30,12 @@ CASES = {
         {"x": ((1, 1), (2, 1), (4, 1)), "w": ((1,), (3,), (7,))},
         [{"x": (2, 1), "w": (5,)}, {"x": (4, 1), "w": (7,)}],
     ),
+    "an input whose rank shapes= says": (
+        """(float[] x) => (float[] y) { a = Relu(x) t = Constant<value_ints = [3]>() s, i = TopK(a, t)
+        y = Softmax<axis = -1>(s) }""",
+        {"x": ((1, 4), (2, 8), (4, 16))},
+        [{"x": (1, 4)}, {"x": (4, 16)}],
+    ),
     "a resize to twice the size": (
         """(float[1,1,h,w] x) => (float[1,1,p,q] y) { s = Shape(x) two = Constant<value_ints = [1,1,2,2]>()
         t = Mul(s, two) y = Resize<mode = "nearest">(x, , , t) }""",

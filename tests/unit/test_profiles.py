@@ -87,3 +87,25 @@ def test_each_mistake_is_named_with_its_axis_and_values(shapes, message):
     with pytest.raises(ShapeError) as caught:
         parse_profiles(INPUTS, shapes)
     assert message in str(caught.value)
+
+
+OPEN = [TensorSpec("x", ("...",), "f32"), TensorSpec("y", ("...",), "f32")]
+
+
+def test_shapes_say_the_rank_where_the_model_does_not():
+    """Inputs of unknown rank take any, each its own, the same in every profile; the hint can be pasted."""
+    (profile,) = parse_profiles(OPEN, {"x": ((1, 4), (2, 4), (8, 4)), "y": ()})
+    assert profile == {"x": ((1, 4), (2, 4), (8, 4)), "y": ((), (), ())}
+    with pytest.raises(ShapeError) as caught:
+        parse_profiles(OPEN, None)
+    pasted = eval(caught.value.hint.removeprefix("shapes="))
+    assert parse_profiles(OPEN, pasted)[0]["y"] == ((1, 32), (1, 128), (4, 256))
+
+
+@pytest.mark.parametrize(
+    "shapes", [{"x": ((1, 4), (2, 4), (8, 4, 4)), "y": "1"}, [{"x": "4", "y": "1"}, {"x": "4x4x4", "y": "1"}]]
+)
+def test_one_input_has_one_rank(shapes):
+    """Different ranks within a profile or between two are named."""
+    with pytest.raises(ShapeError, match="the shapes of input 'x' have ranks . and 3"):
+        parse_profiles(OPEN, shapes)

@@ -56,6 +56,16 @@ def test_two_inputs_and_a_dynamic_one() -> None:
     assert samples_of(program, [{"a": a, "b": b}, {"a": a, "b": b[:3]}]).values[1]["b"].shape == (3,)
 
 
+def test_an_input_of_unknown_rank() -> None:
+    """It takes samples of any rank, but all of the same."""
+    program = mt.from_mlir(
+        'func.func @main(%x: tensor<*xf32> {plan.name = "x"}) -> tensor<*xf32> {return %x : tensor<*xf32>}'
+    )
+    assert samples_of(program, [X, X[:1]]).values[1]["x"].shape == (1, 8)
+    with pytest.raises(InputError, match="input 'x' has shape 2x8x1"):
+        samples_of(program, [X, X[..., None]])
+
+
 def test_a_wrong_name_beside_a_dynamic_input() -> None:
     """The error names the inputs there are; it does not ask for the shapes of an input that was not given."""
     program = mt.from_mlir(TWO)
