@@ -13,6 +13,7 @@ from .attributes import from_python, to_python
 from .context import definition, op_named
 from .hints import near_ops, nearest
 from .irdl import needs_segments
+from .made import note
 from .opdef import VARIADIC_SLOTS, Attr, OpDef
 
 __all__ = ["Op", "create"]
@@ -94,7 +95,9 @@ def create(
     if needs_segments(op.results):
         fixed = len(op.results) - 1
         attrs[_RESULT_SIZES] = _segments(op.results, [1] * fixed + [len(results) - fixed])
-    return ir.Operation.create(name, list(results), flat, attrs, regions=len(op.regions), loc=loc, ip=ip)
+    made = ir.Operation.create(name, list(results), flat, attrs, regions=len(op.regions), loc=loc, ip=ip)
+    note(made)
+    return made
 
 
 def _shown(op: OpDef) -> str:

@@ -7,17 +7,18 @@ import operator
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Cancelled, MlirTrtError, OptionError, PassError, SourceSpan
+from ..errors import Cancelled, MlirTrtError, OptionError, PassError
 from ..program import Program
 from ..shown import Shown
 from ..worker import Isolation, inside
 from .base import Pass, PassContext
 from .firing import Firing, recorded
-from .own_rules import check_rules, place_of_pass
+from .own_rules import check_rules, place_of_invalid, place_of_pass
 from .sending import is_own
 from .snapshot import Snapshot
 from .step_diff import StepDiff
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..ir.made import Made
     from .pipeline import Entry, Pipeline
 
 __all__ = ["PipelineRun", "Step", "run_pipeline"]
@@ -294,16 +296,18 @@ def run_one(
 def _run_one(
     pass_: Pass, program: Program, context: PassContext, last_good: Program | None
 ) -> tuple[float, tuple[Firing, ...]]:
+    from ..ir.made import noted
+
     own = is_own(pass_)
     before = last_good or program.clone() if own else None
     start = time.perf_counter()
     try:
-        with recorded() as fired:
+        with recorded() as fired, noted() if own else nullcontext() as made:
             pass_.apply(program, context)
         seconds = time.perf_counter() - start
-        _verify(pass_, program, place_of_pass(pass_) if own else None)
-        if before is not None:
-            check_rules(pass_, program, before)
+        _verify(pass_, program, made)
+        if before is not None and made is not None:
+            check_rules(pass_, program, before, made)
     except (Cancelled, KeyboardInterrupt):
         raise
     except MlirTrtError as error:
@@ -323,8 +327,9 @@ def _run_one(
     return seconds, tuple(fired)
 
 
-def _verify(pass_: Pass, program: Program, place: SourceSpan | None) -> None:
-    """MLIR's own verifier: about 2 us an op, so it can run after every pass."""
+def _verify(pass_: Pass, program: Program, made: Made | None) -> None:
+    """MLIR's own verifier: about 2 us an op, so it can run after every pass. `made` is what a pass of the
+    user's own made, at whose lines the error points."""
     from torch_mlir import ir
 
     from ..ir.diagnostics import found_in
@@ -335,4 +340,7 @@ def _verify(pass_: Pass, program: Program, place: SourceSpan | None) -> None:
         found = found_in(error, lambda *_: None)
         said = f": {found[0].message}" if found else ""
         what = f"pass {pass_.name} left invalid IR{said}"
+        place = None
+        if made is not None:
+            place = place_of_invalid(program.module.operation, made) or place_of_pass(pass_)
         raise PassError(what, hint=found[0].hint if found else None, span=place) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from torch_mlir import ir
 
 import mlirtrt_nb as mt
 from mlirtrt_nb.ir.builder import Op, create
+from mlirtrt_nb.ir.made import Made
 from mlirtrt_nb.passes.base import Pass, PassContext
 
 TEXT = """
@@ -45,7 +47,7 @@ def rewriting(op: str, attributes: dict[str, Any]) -> Pass:
 def test_a_wrong_op_is_the_fault_of_the_pass_that_made_it(
     op: str, attributes: dict[str, Any], said: str, isolate: bool
 ) -> None:
-    """The error names the pass, its line, the rule and the op, and the program before it is kept."""
+    """The error names the pass, the line that made the op, the rule and the op; it keeps the program before."""
     program = mt.from_mlir(TEXT)
     pipeline = mt.Pipeline.parse("cse").insert(rewriting(op, attributes)).insert("canonicalize")
     with pytest.raises(mt.PassError) as caught:
@@ -54,7 +56,7 @@ def test_a_wrong_op_is_the_fault_of_the_pass_that_made_it(
     assert error.what.startswith("pass kaput left invalid IR: ") and said in error.what
     assert error.where == "y"
     assert error.span is not None and error.span.filename == __file__
-    assert error.span.text.strip() == '@mt.rewrite("tensorrt.activation", name="kaput")'
+    assert error.span.text.strip() == 'return create(f"tensorrt.{op}", [given.operand("input")], attributes)'
     assert isinstance(error.last_good, mt.Program) and error.last_good.text() == program.text()
     assert [step.name for step in error.partial_run.steps] == ["cse"]  # type: ignore[attr-defined]
 
@@ -135,3 +137,48 @@ def test_what_was_wrong_before_is_not_blamed_on_the_pass() -> None:
         program.module.operation.attributes["test.seen"] = ir.UnitAttr.get()
 
     assert "test.seen" in mt.Pipeline([looks_on]).run(program).program.text()
+
+
+def test_ops_made_by_other_means_are_put_to_the_pass() -> None:
+    """Of what MLIR's own bindings made no line is known."""
+
+    @mt.rewrite("tensorrt.activation", name="by-bindings")
+    def by_bindings(op: Op) -> ir.Operation:
+        x = op.operand("input")
+        create("tensorrt.softmax", [x], {"axis": 0})
+        return ir.Operation.create("tensorrt.softmax", [x.type], [x])
+
+    with pytest.raises(
+        mt.PassError, match=r"left invalid IR: tensorrt\.softmax: needs the attribute"
+    ) as caught:
+        mt.Pipeline([by_bindings]).run(mt.from_mlir(TEXT), isolate=False)
+    assert caught.value.span is not None
+    assert caught.value.span.text.strip() == '@mt.rewrite("tensorrt.activation", name="by-bindings")'
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_what_mlir_refuses_is_put_to_its_line_too(isolate: bool) -> None:
+    """The verifier of MLIR says what is wrong, the package where the op was made."""
+
+    def joined(*values: ir.Value) -> ir.Operation:
+        return create("tensorrt.concatenation", [values], {"axis": 0}, [values[0].type])
+
+    @mt.rewrite("tensorrt.activation", name="miscounts")
+    def miscounts(op: Op) -> ir.Operation:
+        right, wrong = joined(op.operand("input")), joined(op.operand("input"))
+        wrong.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1])
+        return right
+
+    with pytest.raises(mt.PassError, match="pass miscounts left invalid IR: ") as caught:
+        mt.Pipeline([miscounts]).run(mt.from_mlir(TEXT), isolate=isolate)
+    assert caught.value.span is not None
+    assert caught.value.span.text.strip().startswith('return create("tensorrt.concatenation"')
+
+
+def test_a_line_outside_the_run_is_not_the_place() -> None:
+    """Nor is a line outside the run: where none inside made the op, the error points at the pass."""
+    made = Made(sys._getframe())
+    with mt.from_mlir(TEXT).context, ir.Location.unknown():
+        op = ir.Operation.create("test.op")
+        made.add(op, sys._getframe())
+    assert made.place(op) is None
