@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from torch_mlir import ir
 
+from ....dialects.onnx.ceil_windows import ceil_span
 from ....ir.builder import Op
 from ....ir.constants import handle_name, value_of
 from ..scope import Constant, Scope
@@ -86,6 +87,8 @@ def pooling(op: Op, scope: Scope) -> None:
     name = scope.tensor(op.operand("input"))
     mode = op.attr("paddingMode")
     auto = _AUTO_PAD.get(mode)
+    if mode == "kEXPLICIT_ROUND_UP":
+        _check_last_windows(op)
     window: dict[str, Any] = {
         "kernel_shape": list(op.attr("windowSize")),
         "strides": list(op.attr("stride")),
@@ -106,6 +109,17 @@ def pooling(op: Op, scope: Scope) -> None:
     else:
         made = _blend(scope, name, window, counted, op.attr("blendFactor"))
     scope.set(op.operation.results[0], made)
+
+
+def _check_last_windows(op: Op) -> None:
+    """Refuse a window that starts in the padding at the end: TensorRT counts it, ONNX with ceil_mode does not."""
+    names = ("prePadding", "postPadding", "windowSize", "stride")
+    sizes = dims_of(op.operand("input"))[2:]
+    for size, pre, post, extent, stride in zip(sizes, *map(op.attr, names), strict=True):
+        known = size >= 0
+        if ceil_span(size, pre, post, extent, stride) < size + pre + post if known else post + stride > extent:
+            may = "starts" if known else "may start"
+            raise refuse(f"a window of kEXPLICIT_ROUND_UP that {may} in the padding has no ONNX form")
 
 
 def _is_pooled_before_rounding(value: ir.Value, scope: Scope) -> bool:

@@ -282,3 +282,24 @@ def test_nothing_is_wrapped_and_padded() -> None:
     session = ort.InferenceSession(model.model.SerializeToString(), providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {model.inputs[0].name: np.zeros((3, 0), np.float32)})
     np.testing.assert_array_equal(found, np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("size", "extent", "stride", "post", "refused"),
+    [("3", 2, 3, 1, "starts"), ("4", 2, 3, 1, None), ("?", 2, 3, 1, "may start"), ("?", 3, 2, 1, None)],
+)
+def test_windows_that_are_rounded_up(
+    size: str, extent: int, stride: int, post: int, refused: str | None
+) -> None:
+    """As TensorRT counts one that starts in the padding and ONNX leaves it out, it has no form; others do."""
+    count = "?" if size == "?" else str(-(-(int(size) + post - extent) // stride) + 1)
+    given, made = f"tensor<1x1x{size}x{size}xf32>", f"tensor<1x1x{count}x{count}xf32>"
+    body = f"""%0 = tensorrt.pooling {{poolingType = #tensorrt.pooling_type<kMAX>,
+      paddingMode = #tensorrt.padding_mode<kEXPLICIT_ROUND_UP>, prePadding = array<i64: 0, 0>,
+      postPadding = array<i64: {post}, {post}>, stride = array<i64: {stride}, {stride}>,
+      windowSize = array<i64: {extent}, {extent}>}} ins(%x : {given}) -> {made}"""
+    if refused is None:
+        assert kinds(emitted(f"%x: {given}", body, f"%0 : {made}")) == ["MaxPool"]
+        return
+    with pytest.raises(EngineBuildError, match=f"a window of kEXPLICIT_ROUND_UP that {refused} in the padding"):
+        emitted(f"%x: {given}", body, f"%0 : {made}")
