@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import InvalidModelError, MlirTrtError, PlanFileError
-from .files import SharedMap, checked_path, refuse_special, replacing
+from .files import SharedMap, check_unchanged, checked_path, refuse_special, replacing
 from .ir import dtypes
 from .ir.nibbles import pack, unpack
 from .same_bytes import SameBytes
@@ -92,7 +92,9 @@ def write(
 
     Raises:
         PlanFileError or InvalidModelError: the file cannot be written.
+        SourceError: a file that arrays are mapped from was written to since.
     """
+    check_unchanged((arrays or {}).values())
     with replacing(path, kind.error) as file:
         return _write(file, kind, meta, sections, arrays or {})
 

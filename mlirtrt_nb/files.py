@@ -9,18 +9,20 @@ import os
 import secrets
 import stat
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from .errors import MlirTrtError, OptionError
+from .errors import MlirTrtError, OptionError, SourceError
 
 __all__ = [
     "SharedMap",
     "check_folder",
+    "check_unchanged",
     "checked_path",
     "map_file",
+    "map_of",
     "reason",
     "refuse_special",
     "replacing",
@@ -32,17 +34,56 @@ class SharedMap(mmap.mmap):
     """A read-only memory map of a whole file that can be handed to another process.
 
     `descriptor` stays open for as long as the map lives, so the bytes are there even if the file is replaced.
+    They are not if it is written to; `path` is the file that `check_unchanged` looks at for that, "" for none.
     """
 
     descriptor: int
+    path: str
+    _state: tuple[int, int]
 
     @classmethod
-    def of(cls, descriptor: int) -> SharedMap:
+    def of(cls, descriptor: int, path: str = "") -> SharedMap:
         """Map the open file. The caller may close its descriptor. Raises OSError; ValueError if it is empty."""
         made = cls(descriptor, 0, access=mmap.ACCESS_READ)
         made.descriptor = os.dup(descriptor)
+        made.path = path
+        made._state = _state(descriptor)
         weakref.finalize(made, os.close, made.descriptor).atexit = False
         return made
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the file was written to since it was mapped, so that the bytes are others, or gone."""
+        return self._state != _state(self.descriptor)
+
+
+def _state(descriptor: int) -> tuple[int, int]:
+    found = os.fstat(descriptor)
+    return found.st_size, found.st_mtime_ns
+
+
+def map_of(buffer: object) -> SharedMap | None:
+    """The map that a buffer or an array lies in; None if it lies in none."""
+    base: object = buffer
+    while base is not None and not isinstance(base, SharedMap):
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+    return base
+
+
+def check_unchanged(buffers: Iterable[object]) -> None:
+    """Raise SourceError if a file that some of the buffers are mapped from was written to since.
+
+    Programs that write a model again, as `onnx.save` does, write over the bytes of the old one: weights that
+    are read then are the new ones at the places of the old, and reading beyond a shorter file ends the process.
+    """
+    for mapped in {
+        id(found): found for found in map(map_of, buffers) if found is not None and found.path
+    }.values():
+        if mapped.is_changed:
+            raise SourceError(
+                f"{mapped.path} was written to since it was loaded: the weights in it are others now",
+                hint="load it again; a file that others use is best replaced, not written over",
+            )
 
 
 def checked_path(path: str | os.PathLike[str], error: type[MlirTrtError]) -> Path:
@@ -101,7 +142,7 @@ def map_file(path: Path) -> memoryview:
     with open(path, "rb") as handle:
         if not os.fstat(handle.fileno()).st_size:
             return memoryview(b"")
-        return memoryview(SharedMap.of(handle.fileno()))
+        return memoryview(SharedMap.of(handle.fileno(), str(path)))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
+from ..files import check_unchanged
 from ..shown import Shown
 from .base import Pass, PassContext, available, options_of
 from .mlir_pass import MlirPass
@@ -219,7 +220,9 @@ class Pipeline(Shown):
         from .run import run_pipeline
 
         limits = isolation_of(isolate)
-        return run_pipeline(self, load(program), context or PassContext(), keep_snapshots, reuse, limits)
+        source = load(program)
+        check_unchanged(source.weights.values())
+        return run_pipeline(self, source, context or PassContext(), keep_snapshots, reuse, limits)
 
 
 def _entry(given: Entry | Pass | str) -> Entry:

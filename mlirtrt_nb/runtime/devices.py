@@ -9,6 +9,7 @@ import numpy as np
 
 from ..engine.base import Engine
 from ..errors import MissingDependencyError, OptionError, TargetError
+from ..files import check_unchanged
 from .schedule import Schedule
 from .session import Executable, Session
 
@@ -42,6 +43,7 @@ def open_session(plan: Plan, device: str, threads: int) -> Session:
             f"the Plan cannot run on {device}: it was compiled for {compiled}",
             hint=f"compile with a target list that has {target}",
         )
+    check_unchanged(plan.weights.values())
     return Session(_program(plan, schedule, threads), plan.name)
 
 

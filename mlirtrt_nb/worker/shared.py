@@ -15,7 +15,7 @@ from pickle import PickleBuffer
 
 import numpy as np
 
-from ..files import SharedMap
+from ..files import SharedMap, map_of
 
 __all__ = ["Parcel", "SharedBuffers"]
 
@@ -58,7 +58,7 @@ class SharedBuffers:
     def pack(self, buffers: Sequence[PickleBuffer]) -> Parcel:
         """Say where the other end finds `buffers`. The parcel's descriptors are open until the next call."""
         parcel = Parcel(dropped=self._drop_dead())
-        self._copy(buffer for buffer in buffers if _map_of(buffer) is None)
+        self._copy(buffer for buffer in buffers if map_of(memoryview(buffer)) is None)
         for buffer in buffers:
             parcel.places.append(self._place(buffer, parcel))
         return parcel
@@ -104,7 +104,7 @@ class SharedBuffers:
 
     def _place(self, buffer: PickleBuffer, parcel: Parcel) -> tuple[str, int, int, int]:
         size = memoryview(buffer).nbytes
-        mapped = _map_of(buffer)
+        mapped = map_of(memoryview(buffer))
         if mapped is not None:
             offset = _address(buffer.raw()) - _address(mapped)
         else:
@@ -150,14 +150,6 @@ def _append(descriptor: int, data: memoryview) -> int:
 def _extent(buffer: PickleBuffer) -> tuple[int, int]:
     """Address and size."""
     return _address(buffer.raw()), memoryview(buffer).nbytes
-
-
-def _map_of(buffer: PickleBuffer) -> SharedMap | None:
-    """The shared map that a buffer lies in."""
-    base: object = memoryview(buffer).obj
-    while base is not None and not isinstance(base, SharedMap):
-        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
-    return base
 
 
 def _address(buffer: memoryview | SharedMap) -> int:

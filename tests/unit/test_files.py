@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import mlirtrt_nb as mt
 from mlirtrt_nb import container
@@ -110,3 +114,46 @@ def test_saved_programs_and_plans(tmp_path: Path) -> None:
     three_steps().save(tmp_path / "three.plan")
     with pytest.raises(SourceError, match=r"holds a Plan.*\n  hint: mt.Plan.load opens it"):
         mt.load(tmp_path / "three.plan")
+
+
+def _adding(path: Path, weights: np.ndarray) -> None:
+    """Write a model that adds `weights`, over what is there."""
+    node = helper.make_node("Add", ["x", "w"], ["y"])
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, weights.shape) for name in ("x", "y")]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:], [numpy_helper.from_array(weights, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+@pytest.mark.parametrize("size", [4096, 16])
+def test_a_model_that_is_written_over(tmp_path: Path, size: int) -> None:
+    """Its program is refused, where it would have the new weights, or end the process for want of any."""
+    path = tmp_path / "model.onnx"
+    _adding(path, np.ones(4096, np.float32))
+    program, plan = mt.load(path), mt.compile(path, "cpu", cache=False)
+    assert plan.session("cpu")(np.zeros(4096, np.float32))[0] == 1
+    _adding(path, np.full(size, 2, np.float32))
+    attempts: list[Callable[[], object]] = [
+        lambda: mt.compile(program, "cpu"),
+        lambda: mt.compile(program, "cpu", isolate=False),
+        lambda: mt.Pipeline.default("cpu").run(program),
+        lambda: mt.ranges(program),
+        lambda: program.save(tmp_path / "saved"),
+    ]
+    if plan.weights:  # of a Plan that has taken them over
+        attempts += [lambda: plan.session("cpu"), lambda: plan.save(tmp_path / "saved.plan")]
+    for attempt in attempts:
+        with pytest.raises(SourceError, match=r"model\.onnx was written to since it was loaded") as raised:
+            attempt()
+        assert raised.value.hint is not None and raised.value.hint.startswith("load it again")
+    assert list(tmp_path.iterdir()) == [path]
+    assert mt.compile(path, "cpu").session("cpu")(np.zeros(size, np.float32))[0] == 2
+
+
+def test_a_model_that_is_replaced(tmp_path: Path) -> None:
+    """A new file under the old name leaves the program of the old one as it was."""
+    path = tmp_path / "model.onnx"
+    _adding(path, np.ones(4096, np.float32))
+    program = mt.load(path)
+    _adding(tmp_path / "new.onnx", np.full(4096, 2, np.float32))
+    os.replace(tmp_path / "new.onnx", path)
+    assert mt.compile(program, "cpu", cache=False).session("cpu")(np.zeros(4096, np.float32))[0] == 1
