@@ -112,7 +112,7 @@ def pooling(op: Op, scope: Scope) -> None:
 
 
 def _check_last_windows(op: Op) -> None:
-    """Refuse a window that starts in the padding at the end: TensorRT counts it, ONNX with ceil_mode does not."""
+    """Refuse a window that starts in the padding at the end: TensorRT counts it, ONNX does not."""
     names = ("prePadding", "postPadding", "windowSize", "stride")
     sizes = dims_of(op.operand("input"))[2:]
     for size, pre, post, extent, stride in zip(sizes, *map(op.attr, names), strict=True):
