@@ -52,6 +52,10 @@ def help_op(name: str) -> OpHelp:
     `name` is "tensorrt.slice", or "slice" where only one dialect has it.
     Raises OptionError for an unknown name, with the names that are nearest.
     """
+    if not isinstance(name, str):
+        raise OptionError(
+            f"an op goes by its name, not by a {type(name).__name__}", hint="mt.help_op('tensorrt.slice')"
+        )
     found = op_named(name)
     if found is not None:
         return OpHelp(found)

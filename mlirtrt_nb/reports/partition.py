@@ -202,7 +202,8 @@ class Partition(Shown):
         ops = [self._graph.ops[op] for op in part.ops]
         kinds = Counter(op.name.partition(".")[2] for op in ops)
         shown = [f"{count} {kind}" for kind, count in kinds.most_common(_MOST_KINDS)]
-        more = [f"{len(kinds) - _MOST_KINDS} other kinds"] if len(kinds) > _MOST_KINDS else []
+        others = len(kinds) - _MOST_KINDS
+        more = [f"{others} other kind{'s' if others > 1 else ''}"] if others > 0 else []
         read, given = (_total(values) for values in self._ends[number])
         sources = [op.source for op in ops if op.source] or [""]
         kinds_text = ", ".join(shown + more)

@@ -90,6 +90,12 @@ def test_unknown_name_suggests(name, hint):
     assert hint in (caught.value.hint or "")
 
 
+def test_help_of_no_name():
+    """What is no name is told apart from one that there is not."""
+    with pytest.raises(OptionError, match="an op goes by its name, not by a int"):
+        mt.help_op(3)
+
+
 def test_help_of_an_onnx_op_has_what_its_schema_says():
     """A sentence, the operands' types and meaning, and which are optional, of the newest version."""
     text = " ".join(repr(mt.help_op("onnx.Conv")).split())

@@ -14,6 +14,9 @@ from mlirtrt_nb.display.partition import partition_html, partition_text
 SANDWICH = """<ir_version: 8, opset_import: ["" : 17]> main (float[4,4] x) => (float[4,4] y)
 { a = Relu(x)  b = Tanh(a)  c = Det(b)  d = Sqrt(c)  e = Det(b)  f = Add(d, e)
   g = Mul(b, f)  h = Sigmoid(g)  y = Neg(h) }"""
+KINDS = """<ir_version: 8, opset_import: ["" : 17]> main (float[4,4] x) => (float[4,4] y)
+{ a = Relu(x)  b = Softmax(a)  c = Sqrt(b)  d = Add(c, x)  e = Transpose(d)  f = MatMul(e, e)
+  y = ReduceMean<axes=[0]>(f) }"""
 # The op between the two engines is the only reader of the first.
 CHAIN = """<ir_version: 8, opset_import: ["" : 17]> main (float[2,4,4] x) => (float[2] y)
 { a = Relu(x)  b = Tanh(a)  c = Det(b)  y = Sqrt(c) }"""
@@ -98,6 +101,11 @@ def test_what_if_lists_different_outcomes_only() -> None:
     for row in table.itertuples():
         other = view.with_settings(min_cluster_size=row.min_cluster_size, merge=row.merge)
         assert (other.engines, other.boundary_bytes) == (row.engines, row.boundary_bytes)
+
+
+def test_the_kinds_that_are_not_named_are_counted() -> None:
+    """One more than are named is one other kind, and not kinds."""
+    assert mt.partition(load(KINDS)).df["kinds"][0].endswith(", 1 other kind")
 
 
 def test_unknown_sizes_are_not_made_up() -> None:
