@@ -23,6 +23,8 @@ __all__ = ["ExportedModel", "OnnxGraph", "declare", "export_function", "finished
 
 _SEGMENTS = {"operandSegmentSizes", "resultSegmentSizes"}
 _CUSTOM_OWN = {"domain", "op_type"}
+# Ops whose attribute becomes an initializer: what an engine's dialect has folded may be read by an onnx op.
+_ELEMENTS = {"onnx.constant": "value", "tensorrt.constant": "weights"}
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,9 @@ class OnnxGraph(ValueGraph):
         kind = operation.name
         if kind == "onnx.novalue":
             return
-        if kind == "onnx.constant" and "value" in operation.attributes:
-            self.bind(operation.results[0], self._constant(operation))
+        elements = _ELEMENTS.get(kind)
+        if elements is not None and elements in operation.attributes:
+            self.bind(operation.results[0], self._constant(operation, operation.attributes[elements]))
             return
         domain, op_type = _identify(operation)
         sources = sources_of(operation.location)
@@ -128,8 +131,7 @@ class OnnxGraph(ValueGraph):
         required = [name or self.writer.unique(label) for name in names[:fewest]]
         return required + _trimmed(names[fewest:])
 
-    def _constant(self, operation: ir.Operation) -> str:
-        attribute = operation.attributes["value"]
+    def _constant(self, operation: ir.Operation, attribute: ir.Attribute) -> str:
         handle = handle_name(attribute)
         if handle is not None:
             return self.writer.weight(handle)

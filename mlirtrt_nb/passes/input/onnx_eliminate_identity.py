@@ -134,12 +134,14 @@ def _slice(self: _Eliminator, operation: ir.Operation) -> bool:
 
 
 def _transpose(self: _Eliminator, operation: ir.Operation) -> bool:
+    from torch_mlir import ir
+
     from ...ir.builder import Op
 
     order = Op.of(operation).attr("perm")
     if order is None:
-        rank = getattr(operation.results[0].type, "rank", 2)
-        return rank < 2
+        kind = operation.results[0].type
+        return isinstance(kind, ir.RankedTensorType) and kind.rank < 2
     return order == sorted(order)
 
 

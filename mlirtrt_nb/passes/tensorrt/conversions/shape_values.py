@@ -130,10 +130,10 @@ class ShapeValues:
         for operand in operands:
             part = self.elements(operand)
             if part is None:
-                length = None if operand.type.is_dynamic_dim(0) else operand.type.get_dim_size(0)  # type: ignore[attr-defined]
-                if length is None:
+                kind = operand.type
+                if not isinstance(kind, ir.RankedTensorType) or kind.is_dynamic_dim(0):
                     return None
-                part = (None,) * length
+                part = (None,) * kind.get_dim_size(0)
             found += part
         return tuple(found)
 

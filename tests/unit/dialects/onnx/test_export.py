@@ -82,6 +82,16 @@ def test_absent_inputs_that_onnx_counts() -> None:
     np.testing.assert_array_equal(run(model, np.array(3, np.int64))[0], [0, 1, 2])
 
 
+def test_constants_of_engines() -> None:
+    """What the tensorrt dialect has folded may be read by an op that stays: it is an initializer too."""
+    model = exported(f"""func.func @main() -> tensor<1x?xi64> {OPSET} {{
+      %c = tensorrt.constant dense<[0, 7, 0]> : tensor<3xi64>
+      %0 = onnx.NonZero(%c) : (tensor<3xi64>) -> tensor<1x?xi64>
+      return %0 : tensor<1x?xi64>
+    }}""")
+    np.testing.assert_array_equal(run(model)[0], [[1]])
+
+
 BRANCHES = f"""func.func @main(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {OPSET} {{
   %two = onnx.Constant dense<2.0> : tensor<2xf32>
   %0 = onnx.If(%c) : (tensor<i1>) -> tensor<2xf32> then_branch {{

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mlirtrt_nb.frontends.onnx import from_onnx
+from mlirtrt_nb.frontends.text import from_mlir
 from mlirtrt_nb.ir.locations import sources_of
 from tests.unit.frontends.onnx.onnx_models import I64, counts, model, node, reference, run, transformed
 
@@ -76,6 +77,15 @@ def test_cast_that_changes_the_type_stays():
         check(model(nodes, {"x": [4]}, ["y"]), "onnx-eliminate-identity", {"x": normal(4) * 9})["onnx.Cast"]
         == 2
     )
+
+
+def test_transpose_of_unknown_rank_stays():
+    """Without perm it turns whatever rank there is around, which is not known before the call."""
+    program = from_mlir("""func.func @main(%x: tensor<*xf32>) -> tensor<*xf32> {
+      %0 = onnx.Transpose(%x) : (tensor<*xf32>) -> tensor<*xf32>
+      return %0 : tensor<*xf32>
+    }""")
+    assert counts(transformed(program, "onnx-eliminate-identity")) ["onnx.Transpose"] == 1
 
 
 def test_dropout_whose_mask_is_read_stays():

@@ -100,6 +100,16 @@ def test_partly_known_shapes():
     assert set(counts(program)) & {"onnx.Shape", "onnx.Gather", "onnx.Cast"} == set()
 
 
+def test_numbers_of_unknown_rank_are_put_together():
+    """A vector that begins with a tensor of unknown rank has no known entries, and stays."""
+    program = mt.from_mlir("""func.func @main(%x: tensor<*xi64>) -> tensor<?xi64> {
+      %one = onnx.Constant dense<1> : tensor<1xi64>
+      %0 = onnx.Concat(%x, %one) {axis = 0 : i64} : (tensor<*xi64>, tensor<1xi64>) -> tensor<?xi64>
+      return %0 : tensor<?xi64>
+    }""")
+    assert counts(transformed(program, "specialize-shapes"))["onnx.Concat"] == 1
+
+
 def test_resize_by_computed_sizes():
     """Sizes through floats (Cast, Mul, Floor, Cast) reach a Resize with three empty inputs before them."""
     nodes = [
