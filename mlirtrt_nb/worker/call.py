@@ -36,7 +36,7 @@ _POLL_MS = 100
 _PRINTED_CHARACTERS = 200_000  # of one call; the rest is only kept, bounded, with its step
 # How lines begin in which libraries say why they end the process.
 _TELLING = ("LLVM ERROR", "Assertion", "terminate called", "what():", "MemoryError", "free():", "malloc():")
-# A frame of the stack that is written when the process crashes.
+# A frame of the stack that is written when the process crashes, or is to be stopped.
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in ')
 _PACKAGE = str(Path(__file__).parent.parent)
 # What the user has seen or been told already, where work is done once more.
@@ -274,8 +274,7 @@ class _Call:
         self._stop(f"{what} took longer than {self._seconds:g} s and was stopped{where}")
 
     def _stop(self, what: str) -> NoReturn:
-        self.worker.process.kill()
-        self._fail(what)
+        self._fail(what, self._written(self.worker.stop()))
 
     def _crashed(self) -> NoReturn:
         ended = self.worker.how_it_ended()
@@ -286,16 +285,15 @@ class _Call:
             said = next((line for line in reversed(lines) if line), "")  # of a traceback of its start
         self._fail(f"{self.doing} crashed: {ended}" + (f": {said[:300]}" if said else ""), output)
 
-    def _fail(self, what: str, output: str | None = None) -> NoReturn:
-        text = self._written(self.worker.output.rest()) if output is None else output
+    def _fail(self, what: str, text: str) -> NoReturn:
         self._note(self.doing, text)
         hint = "the worker starts anew by itself; nothing in this process is lost"
-        error = WorkerCrashed(what, hint=hint, span=_place_of_crash(text))
+        error = WorkerCrashed(what, hint=hint, span=_place_of_end(text))
         error.doing, error.begun, error.output = self.doing, tuple(self._begun), text
         raise error from None
 
 
-def _place_of_crash(output: str) -> SourceSpan | None:
+def _place_of_end(output: str) -> SourceSpan | None:
     """The innermost line of the stack in `output` that is the user's: of a cell, or of a file of their own."""
     for filename, line in _FRAME.findall(output):
         if not filename.startswith((_PACKAGE, "<string>", *LIBRARIES)):

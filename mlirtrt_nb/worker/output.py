@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 from collections import deque
 
 __all__ = ["BoundedText", "OutputReader"]
@@ -80,6 +81,17 @@ class OutputReader:
         self._pending.clear()
         text, self._section = str(self._section), BoundedText()
         return text
+
+    def until(self, end: str, seconds: float) -> str:
+        """All output from now on, marks left out, once it ends so; after so many seconds in any case."""
+        text, last = BoundedText(), time.monotonic() + seconds
+        while not str(text).endswith(end) and not self._ended and (left := last - time.monotonic()) > 0:
+            select.select([self.descriptor], [], [], left)
+            self.drain()
+            # What was waited for may have let the step go on, and end.
+            text.add("".join([*self._sections, self.rest()]).encode())
+            self._sections.clear()
+        return str(text)
 
     def _take(self, data: bytes) -> None:
         self._pending += data

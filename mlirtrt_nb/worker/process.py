@@ -18,7 +18,7 @@ from .channel import Channel
 from .output import OutputReader
 from .shared import SharedBuffers
 
-__all__ = ["Worker"]
+__all__ = ["STACK_SIGNAL", "Worker"]
 
 _BOOT = """\
 import json, sys
@@ -28,6 +28,10 @@ from mlirtrt_nb.worker.server import main
 main(end, lifeline, mark)
 """
 _ENDING_SECONDS = 5.0
+# At which the process writes to its standard error where in the Python code its main thread is.
+STACK_SIGNAL = getattr(signal, "SIGRTMIN", signal.SIGUSR2)
+_STACK_SECONDS = 0.5
+_STACK_ENDS = "in <module>\n"
 _PIPE_BYTES = 1 << 20
 _SIGNALS = {
     signal.SIGSEGV: "segmentation fault",
@@ -104,6 +108,15 @@ class Worker:
     def alive(self) -> bool:
         """Whether the process still runs."""
         return self.process.poll() is None
+
+    def stop(self) -> str:
+        """End the process, once it has written where it is. What it wrote since the last step, with that."""
+        text = self.output.rest()
+        with suppress(OSError):
+            self.process.send_signal(STACK_SIGNAL)
+        text += self.output.until(_STACK_ENDS, _STACK_SECONDS)
+        self.process.kill()
+        return text
 
     def kill(self) -> None:
         """End the process now, and close everything. Doing it twice changes nothing."""

@@ -26,6 +26,7 @@ import cloudpickle
 from ..errors import MlirTrtError
 from . import inside
 from .channel import Channel
+from .process import STACK_SIGNAL
 from .shared import SharedBuffers
 from .streams import PrintedText
 
@@ -93,6 +94,7 @@ def _write_prints(kind: str, value: Any) -> None:
 def _settle() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     faulthandler.enable()
+    faulthandler.register(STACK_SIGNAL, all_threads=False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("500")  # where memory runs out, this process should go, not the user's
