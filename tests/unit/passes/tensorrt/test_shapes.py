@@ -315,3 +315,9 @@ def test_trilu_and_eye():
         )
         check(proto, {"x": normal(2, 3, 4)})
     check(model("(float[3,4] x) => (float[3,4] y)", "y = EyeLike<k = 1>(x)"), {"x": normal(3, 4)})
+
+
+def test_what_reads_an_unknown_rank_stays():
+    """An op whose second result nobody reads, on a value of unknown rank, stays with a reason."""
+    program = converted(model("(float[] x, float[4] s) => (float[] y)", "y = LayerNormalization(x, s)"))
+    assert fallbacks(program) == {"onnx.layernormalization": "tensor<*xf32> is not a tensor of known rank"}
