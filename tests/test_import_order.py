@@ -15,7 +15,7 @@ ROWS = [
     {"errors", "progress", "shown"},
     {"target_names"},
     {"ir"},
-    {"files", "array_files", "memory", "same_bytes", "weights"},
+    {"files", "array_files", "memory", "native_output", "same_bytes", "weights"},
     {"worker"},
     {"activation_ranges"},
     {"precision"},

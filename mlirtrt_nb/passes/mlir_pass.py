@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
 from ..errors import OptionError
+from ..native_output import NativeOutput
 from ..program import Program
 from .base import Pass, PassContext
 
 __all__ = ["USUAL", "MlirPass"]
 
 _NO_OPTION = re.compile(r"no such option (\S+)")
+# What MLIR writes to standard error of a value that an option does not take: its error does not say why.
+_WORDS = ("for the --", "expected pass pipeline")
+_REASON = re.compile(r"(?:for the --\S+ option: |^(?=expected pass pipeline))(.+?)!?$", re.MULTILINE)
 _OPTION = re.compile(r"[{ ]([a-z][a-z0-9-]*)=")
 
 # MLIR has no list of its passes; of these, which any program may want, misspelt names are recognised.
@@ -76,8 +81,11 @@ class MlirPass(Pass):
         unknown = _NO_OPTION.search(problem)
         if unknown is None:
             given = ", ".join(f"{key}={value}" for key, value in self.options.items())
-            said = next((line for line in problem.splitlines() if line), "")
-            return OptionError(f"pass {self.name} does not take {given}" if given else said, hint=hint)
+            if not given:
+                return OptionError(next((line for line in problem.splitlines() if line), ""), hint=hint)
+            why = _REASON.search(problem)
+            said = f"pass {self.name} does not take {given}"
+            return OptionError(f"{said}: {why.group(1)}" if why else said, hint=hint)
         close = get_close_matches(unknown.group(1), known, 1)
         return OptionError(
             f"pass {self.name} has no option {unknown.group(1)!r}",
@@ -111,9 +119,10 @@ def _problem(pipeline_text: str) -> str:
     from torch_mlir import ir
     from torch_mlir.passmanager import PassManager
 
+    heard: list[str] = []
     try:
-        with ir.Context():
+        with ir.Context(), NativeOutput(heard.append, _WORDS) if "{" in pipeline_text else nullcontext():
             PassManager.parse(pipeline_text)
     except (ValueError, ir.MLIRError) as error:
-        return str(error)
+        return "\n".join([str(error), *heard])
     return ""

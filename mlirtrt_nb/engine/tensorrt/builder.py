@@ -7,17 +7,20 @@ import time
 from typing import Any
 
 from ...errors import Cancelled, EngineBuildError
+from ...native_output import NativeOutput
 from ...progress import Progress
 from ..base import BuildRequest, Engine, EngineReport
 from . import flavor as flavors
 from .layer_log import parse_layers, parse_memory
 from .logger import BuildLog, attach
-from .native_output import NativeOutput
 from .network import Encoded, encode_function, refusal_text, refused
 from .profiles import add_profiles, name_dimensions
 from .progress import BuildMonitor, run_watched
 
 __all__ = ["TensorRtBuilder", "new_network", "target_config"]
+
+# What the builder's own lines begin with or contain; any other line belongs to someone else.
+_WORDS = ("Internal Error:", "Myelin", "TRT", "Error Code", "Assertion", "WARNING: in op")
 
 
 class TensorRtBuilder:
@@ -84,7 +87,7 @@ class TensorRtBuilder:
             blob = builder.build_serialized_network(network, config)
             return blob, kept
 
-        with NativeOutput(log.native.append) as output:
+        with NativeOutput(log.native.append, _WORDS) as output:
             progress = None if request.progress is None else _reporting(request.progress, output)
             blob, _ = run_watched(work, monitor, progress, request.name)
         if blob is None:

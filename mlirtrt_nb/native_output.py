@@ -1,7 +1,7 @@
 """Keeps what a native library writes to the terminal by itself off the terminal.
 
-The builder has a logger, yet some of its parts write to standard output and standard error directly. That
-is a property of the process, not of a Python object, so the file descriptors themselves are turned aside.
+TensorRT's builder has a logger, and MLIR raises errors, yet parts of both write to standard output and standard
+error directly. Those are of the process, not of a Python object, so the file descriptors are turned aside.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 __all__ = ["NativeOutput"]
 
 _DESCRIPTORS = (1, 2)
-# What the builder's own lines begin with or contain; any other line belongs to someone else.
-_MARKS = ("Internal Error:", "Myelin", "TRT", "Error Code", "Assertion", "WARNING: in op")
 _lock = threading.Lock()
 
 
 class NativeOutput:
-    """Standard output and error turned aside while a build runs; `take` gets each line of the builder's.
+    """Standard output and error turned aside in a block; `take` gets each line of the library's, known by `marks`
+    of which it holds one.
 
-    Lines of other writers are written where they belong when the build ends. One build at a time holds the
+    Lines of other writers are written where they belong when the block ends. One block at a time holds the
     descriptors; a second one at the same time leaves them alone.
     """
 
-    def __init__(self, take: Callable[[str], None]) -> None:
+    def __init__(self, take: Callable[[str], None], marks: Iterable[str]) -> None:
         self._take = take
+        self._marks = tuple(marks)
         self._turned: list[tuple[int, int, Any]] = []  # descriptor, its duplicate, the file in its place
 
     def __enter__(self) -> NativeOutput:
@@ -57,7 +57,7 @@ class NativeOutput:
 
     @contextlib.contextmanager
     def as_it_was(self) -> Iterator[None]:
-        """Both as they were, for the user's own code during the build."""
+        """Both as they were, for the user's own code meanwhile."""
         self._back()
         try:
             yield
@@ -78,7 +78,7 @@ class NativeOutput:
         file.seek(0)
         for raw in file:
             line = raw.decode(errors="replace")
-            if any(mark in line for mark in _MARKS):
+            if any(mark in line for mark in self._marks):
                 self._take(line.rstrip("\n"))
             else:
                 os.write(descriptor, raw)
