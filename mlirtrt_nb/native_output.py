@@ -22,8 +22,8 @@ _lock = threading.Lock()
 
 
 class NativeOutput:
-    """Standard output and error turned aside in a block; `take` gets each line of the library's, known by `marks`
-    of which it holds one.
+    """Standard output and error turned aside in a block; `take` gets each line of the library's, which is one
+    that holds one of `marks`.
 
     Lines of other writers are written where they belong when the block ends. One block at a time holds the
     descriptors; a second one at the same time leaves them alone.
