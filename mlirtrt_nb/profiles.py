@@ -9,7 +9,6 @@ from math import prod
 from typing import Any
 
 from .errors import ShapeError
-from .ir.inspect import UNRANKED
 from .program import TensorSpec
 
 __all__ = ["Profile", "Range", "example_range", "parse_profiles", "unnamed_shapes"]
@@ -46,14 +45,10 @@ def parse_profiles(inputs: Sequence[TensorSpec], shapes: Any) -> tuple[Profile, 
             raise ShapeError(f"shapes= holds {mapping!r}", hint=_SHAPES_HINT)
     plain = ({name: _without_arrays(value) for name, value in mapping.items()} for mapping in given)
     profiles = tuple(_parse_profile(inputs, mapping) for mapping in plain)
-    for spec in filter(_is_unranked, inputs):
-        _check_ranks(spec, [shape for profile in profiles for shape in profile[spec.name]])
+    for spec in inputs:
+        if spec.is_unranked:  # the model leaves its rank open: `shapes=` says it
+            _check_ranks(spec, [shape for profile in profiles for shape in profile[spec.name]])
     return profiles
-
-
-def _is_unranked(spec: TensorSpec) -> bool:
-    """Whether the model leaves open how many dimensions an input has: `shapes=` says it."""
-    return spec.shape == (UNRANKED,)
 
 
 def _check_ranks(spec: TensorSpec, shapes: Sequence[Shape]) -> None:
@@ -128,7 +123,7 @@ def example_range(spec: TensorSpec) -> tuple[str, str, str]:
 def _example(spec: TensorSpec, side: int) -> str:
     first = (1, 1, 4)[side]
     other = (32, 128, 256)[side]
-    shape = (None, None) if _is_unranked(spec) else spec.shape
+    shape = (None, None) if spec.is_unranked else spec.shape
     dims = [dim if isinstance(dim, int) else (first if n == 0 else other) for n, dim in enumerate(shape)]
     return "x".join(map(str, dims))
 
@@ -165,7 +160,7 @@ def _parse_shape(spec: TensorSpec, value: str | Sequence[int]) -> Shape:
         dims: Shape = tuple(int(part) for part in value.split("x")) if value else ()
     else:
         dims = tuple(int(dim) for dim in value)
-    shape = (None,) * len(dims) if _is_unranked(spec) else spec.shape
+    shape = (None,) * len(dims) if spec.is_unranked else spec.shape
     if len(dims) != len(shape):
         raise ShapeError(
             f"the shape of input {spec.name!r} has rank {len(dims)}; the input is {spec}",
@@ -195,7 +190,7 @@ def _check_shared_names(inputs: Sequence[TensorSpec], profile: Profile) -> None:
     seen: dict[str, tuple[str, tuple[int, ...]]] = {}
     for spec in inputs:
         for axis, dim in enumerate(spec.shape):
-            if not isinstance(dim, str) or dim == UNRANKED:
+            if not isinstance(dim, str) or spec.is_unranked:
                 continue
             values = tuple(side[axis] for side in profile[spec.name])
             other, expected = seen.setdefault(dim, (spec.name, values))

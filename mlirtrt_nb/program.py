@@ -36,6 +36,11 @@ class TensorSpec:
     shape: tuple[int | str | None, ...]
     dtype: str
 
+    @property
+    def is_unranked(self) -> bool:
+        """Whether the number of axes is open; the shape is `("...",)` then."""
+        return self.shape == ("...",)
+
     def __str__(self) -> str:
         dims = "x".join("?" if d is None else str(d) for d in self.shape)
         return f"{self.name}: {dims + 'x' if self.shape else ''}{self.dtype}"

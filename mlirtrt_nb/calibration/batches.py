@@ -118,7 +118,7 @@ def _array(spec: TensorSpec, value: Any, number: int) -> np.ndarray:
             where=where,
             hint=f"array.astype({wanted.name!r})",
         )
-    if spec.shape != ("...",) and not _fits(spec.shape, array.shape):
+    if not spec.is_unranked and not _fits(spec.shape, array.shape):
         raise CalibrationError(f"the array is {_text(array.shape)}; the input is {spec}", where=where)
     if array.dtype.kind not in "iub" and not np.isfinite(array).all():
         kind = "NaN" if np.isnan(array).any() else "infinity"

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..ir.inspect import UNRANKED
 from ..profiles import Profile, parse_profiles
 from ..program import Program, TensorSpec
 from ..reports.synthetic import synthetic_inputs
@@ -107,7 +106,7 @@ def _range(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _signature(spec: TensorSpec, profiles: Sequence[Profile]) -> Signature:
-    if spec.shape == (UNRANKED,):
+    if spec.is_unranked:
         ranges = tuple(profile[spec.name] for profile in profiles)
         shape = (-1,) * len(ranges[0][1]) if ranges else None
         return Signature(spec.name, shape, spec.dtype, {}, ranges)
