@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -289,19 +290,21 @@ def _arrays(session: Session, given: Sequence[str]) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _open_closed_streams() -> None:
-    """Let a standard stream that the shell closed lead nowhere.
+def _prepare_streams() -> None:
+    """Let a standard stream that the shell closed lead nowhere, and print `?` for what the output cannot spell.
 
-    Else the next file that is opened, as a .plan that is written, gets its number, and with it all that native
-    code prints. The lowest free number is taken, so it is the stream's own.
+    The next file that is opened, as a .plan that is written, would get the number of the closed one, and with
+    it all that native code prints. The lowest free number is taken, so it is the stream's own.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)
             if number:
                 setattr(sys, name, open(number, "w"))  # noqa: SIM115 - open till the end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 if __name__ == "__main__":
-    _open_closed_streams()
+    _prepare_streams()
     sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,18 @@ def test_standard_input_and_output_that_are_closed() -> None:
     assert (done.returncode, done.stderr) == (1, "SourceError: cannot read <stdin>: it is closed\n")
     done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command, "doctor"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_output_that_takes_no_signs() -> None:
+    """A terminal of plain ASCII shows the words, with a question mark for each sign."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mlirtrt_nb", "doctor"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CPU            ?" in done.stdout
 
 
 def test_the_file_that_is_read_is_not_replaced(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
