@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnx import GraphProto, ModelProto, TensorProto, TypeProto
+from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper
 
 from ...dialects.onnx.schemas import op_name
 from ...errors import InvalidModelError
@@ -38,12 +38,27 @@ def _take_declared(graph: GraphProto) -> dict[str, TypeProto]:
     kept_entries = [entry for entry in graph.value_info if entry.name in foreign]
     del graph.value_info[:]
     graph.value_info.extend(kept_entries)
+    given = _given_types(graph)
     for entry in graph.output:
-        if entry.type.HasField("tensor_type"):
+        if entry.name in given:  # no node makes it: inference reads its type here, and would find none
+            entry.type.CopyFrom(given[entry.name])
+        elif entry.type.HasField("tensor_type"):
             entry.type.tensor_type.ClearField("shape")
             if entry.name not in foreign:
                 entry.type.tensor_type.ClearField("elem_type")
     return declared
+
+
+def _given_types(graph: GraphProto) -> dict[str, TypeProto]:
+    """The types of the outputs that are inputs or weights as they are."""
+    outputs = {entry.name for entry in graph.output}
+    given = {
+        tensor.name: helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+        for tensor in graph.initializer
+        if tensor.name in outputs
+    }
+    given.update({entry.name: entry.type for entry in graph.input if entry.name in outputs})
+    return given
 
 
 def _is_static(proto: TypeProto) -> bool:
@@ -69,7 +84,7 @@ def _merge_tensor(name: str, found: TypeProto.Tensor, declared: TypeProto.Tensor
     if found.elem_type and declared.elem_type and found.elem_type != declared.elem_type:
         names = {number: name for name, number in TensorProto.DataType.items()}
         kinds = [names.get(kind, f"type {kind}") for kind in (declared.elem_type, found.elem_type)]
-        raise InvalidModelError(f"the model declares {name!r} as {kinds[0]}, but its node gives {kinds[1]}")
+        raise InvalidModelError(f"the model declares {name!r} as {kinds[0]}, but it is made as {kinds[1]}")
     if not found.elem_type:
         found.elem_type = declared.elem_type
     if not declared.HasField("shape"):

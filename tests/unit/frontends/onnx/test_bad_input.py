@@ -284,4 +284,4 @@ def test_a_declared_type_that_is_not_the_nodes_own():
     """An output declared as another element type than its node gives is named, with both types."""
     proto = model([node("Add", ["x", "x"], ["y"])], {"x": [2]}, ["y"])
     proto.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
-    assert "declares 'y' as INT64, but its node gives FLOAT" in refused(proto)
+    assert "declares 'y' as INT64, but it is made as FLOAT" in refused(proto)

@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch_mlir import ir
 
 from mlirtrt_nb.dialects.onnx.ops import constant_value, is_absent, opset
+from mlirtrt_nb.errors import InvalidModelError
 from mlirtrt_nb.frontends.onnx import from_onnx
 from mlirtrt_nb.ir.builder import Op
 from mlirtrt_nb.ir.locations import sources_of
@@ -308,3 +309,21 @@ def test_model_without_any_shape():
     program = from_onnx(proto)
     assert program.inputs[0].shape == ("...",)
     assert str(find(program, "onnx.relu").results[0].type) == "tensor<*xf32>"
+
+
+def test_an_input_and_a_weight_that_are_outputs_as_they_are():
+    """What no node makes may be an output and be read by nodes, and keeps the type of where it comes from."""
+    weights = {"w": np.arange(4, dtype=np.float32)}
+    proto = model([node("Add", ["x", "w"], ["y"])], {"x": ["N", 4]}, ["y"], weights)
+    proto.graph.output.append(helper.make_tensor_value_info("x", F32, ["N", 4]))
+    proto.graph.output.append(helper.make_tensor_value_info("w", F32, None))
+    program = from_onnx(proto)
+    assert [str(spec) for spec in program.outputs] == ["y: Nx4xf32", "x: Nx4xf32", "w: 4xf32"]
+
+
+def test_an_input_that_is_an_output_of_another_type():
+    """An output that declares another element type than the input that it is, is refused."""
+    proto = model([node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"])
+    proto.graph.output.append(helper.make_tensor_value_info("x", I64, [2]))
+    with pytest.raises(InvalidModelError, match="declares 'x' as INT64, but it is made as FLOAT"):
+        from_onnx(proto)
