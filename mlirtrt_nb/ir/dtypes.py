@@ -60,6 +60,7 @@ _TABLE = (
     DType("complex<f64>", "complex128", 15, 128),
 )
 _MLIR = {t.mlir: t for t in _TABLE}
+_MLIR["index"] = _MLIR["i64"]  # as it lies in memory on every machine that this package runs on
 _NUMPY = {t.numpy: t for t in _TABLE}
 _ONNX = {t.onnx: t for t in _TABLE}
 
@@ -75,7 +76,10 @@ def _numpy_dtype(name: str) -> np.dtype:
 
 
 def by_mlir(spelling: object) -> DType:
-    """The entry for an MLIR element type (`f32`, or an `ir.Type`). Raises KeyError if there is none."""
+    """The entry for an MLIR element type (`f32`, or an `ir.Type`); an `index` is an `i64`.
+
+    Raises KeyError if there is none.
+    """
     return _MLIR[str(spelling)]
 
 

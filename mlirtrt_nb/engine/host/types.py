@@ -35,7 +35,7 @@ class HostType:
     @property
     def np(self) -> np.dtype:
         """The NumPy dtype of the elements."""
-        return np.dtype(np.int64) if self.dtype == "index" else dtypes.by_mlir(self.dtype).np
+        return dtypes.by_mlir(self.dtype).np
 
     @property
     def is_scalar(self) -> bool:

@@ -13,6 +13,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith, tensor
 
 from ...errors import PassError
+from ...ir import dtypes
 from ...ir.builder import create
 from .values import READ
 
@@ -53,26 +54,37 @@ def tensors_at_the_border(function: ir.OpView) -> None:
     """Give an entry function tensors for its arguments and results that are numbers, and engines constants that
     they know, where host code made them."""
     block = function.regions[0].blocks[0]
-    if not any(is_host_op(op.operation) for op in list(block.operations)[:-1]):
-        return
+    end = list(block.operations)[-1].operation
+    for side, values in (("argument", block.arguments), ("result", end.operands)):
+        for position, value in enumerate(values):
+            _check_border(value.type, f"{side} {position}", function)
     with function.location:
-        _constants_for_engines(block)
+        if any(is_host_op(op.operation) for op in list(block.operations)[:-1]):
+            _constants_for_engines(block)
         for argument in block.arguments:
-            if isinstance(argument.type, ir.MemRefType):
-                raise PassError(
-                    f"argument {argument.arg_number} is a {argument.type}; a Plan takes tensors and numbers",
-                    where=f"@{function.name.value}",
-                    hint="mt.run runs a function with memrefs",
-                )
             if is_number(argument):
                 _argument(argument, block)
-        end = list(block.operations)[-1].operation
         with ir.InsertionPoint(end):
             for position, value in enumerate(end.operands):
                 if is_number(value):
                     end.operands[position] = _packed(value)
     kinds = [argument.type for argument in block.arguments], [value.type for value in end.operands]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*kinds))
+
+
+def _check_border(kind: ir.Type, what: str, function: ir.OpView) -> None:
+    """Raise PassError for what no array or number holds."""
+    element = kind.element_type if isinstance(kind, ir.RankedTensorType | ir.UnrankedTensorType) else kind
+    if str(element).startswith("!"):  # texts, sequences, and types of torch: who takes them checks them
+        return
+    try:
+        dtypes.by_mlir(element)
+    except KeyError:
+        raise PassError(
+            f"{what} is of type {kind}; a Plan takes tensors and numbers, of types that NumPy has",
+            where=f"@{function.name.value}",
+            hint="mt.run runs a function with memrefs" if isinstance(kind, ir.MemRefType) else None,
+        ) from None
 
 
 def _constants_for_engines(block: ir.Block) -> None:
