@@ -100,12 +100,19 @@ class _Reader:
         assert attribute is not None
         weight = handle_name(attribute)
         if weight is None:
-            weight = f"constant{len(self._buffers)}"
+            weight = self._free_name()
             strings = isinstance(attribute, ir.ArrayAttr)
             self._weights[weight] = (
                 strings_of(attribute, _result(op).type) if strings else value_of(attribute, self._weights)
             )
         self._add(_result(op), weight, "constant", weight=weight)
+
+    def _free_name(self) -> str:
+        """A name that no weight has, and no constant of another device's program."""
+        number = len(self._buffers)
+        while f"constant{number}" in self._weights:
+            number += 1
+        return f"constant{number}"
 
     def _add_step(self, op: Op, kind: str) -> None:
         from ..ir.locations import sources_of

@@ -357,6 +357,33 @@ def test_inputs_and_constants_as_outputs() -> None:
     assert not np.shares_memory(a, b) and not np.shares_memory(c, large)
 
 
+def test_constants_of_several_devices_keep_their_values() -> None:
+    """Constants that stand in the text of two devices' programs, and weights called like them, are not mixed."""
+    from mlirtrt_nb.ir.builder import create
+    from mlirtrt_nb.ir.constants import attribute_of
+
+    outline = Outline()
+    path = outline.engine("main_0", [SHAPE], [SHAPE])
+    weights = {f"constant{n}": np.full(3, n, np.float32) for n in range(4)}
+
+    def body(call, arguments):
+        made = [np.full((1,) * rank, rank, np.float32) for rank in range(1, 5)]
+        given = [
+            create("tensorrt.constant", [], {"weights": attribute_of(a, {}, "number")}).result for a in made
+        ]
+        return [*call(path, arguments, [SHAPE]), *given]
+
+    outputs = {"y": SHAPE, **{f"c{rank}": (1,) * rank for rank in range(1, 5)}}
+    program = outline.main({"x": SHAPE}, outputs, body)
+    schedule(program, "cpu", ["cpu"])
+    schedule(program, "cuda", ["sm89"])
+    plan = Plan(program.module, [], weights)
+    for found in plan.schedules.values():
+        arrays = [plan.weights[buffer.weight] for buffer in found.buffers if buffer.role == "constant"]
+        assert [array.shape for array in arrays] == [(1,) * rank for rank in range(1, 5)]
+        assert [array.item() for array in map(np.ravel, arrays)] == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize(
     "number", [TensorProto.INT64, TensorProto.BOOL, TensorProto.FLOAT16, TensorProto.BFLOAT16]
 )
