@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from .entry_point import with_main
 from .errors import Cancelled, OptionError
-from .files import check_unchanged
 from .precision import Precision, check_supported
 from .profiles import parse_profiles
 from .program import Program
@@ -32,6 +31,8 @@ __all__ = ["before_clustering", "compile", "finish"]
 
 # A builder names one refused op at a time; more rounds than this and its whole function moves.
 _ROUNDS = 8
+# What computes nothing, and so has no precision, among the ops of that dialect.
+_UNTYPED = frozenset({"tensorrt.constant", "tensorrt.call_alloc", "tensorrt.module"})
 
 
 def compile(
@@ -64,7 +65,7 @@ def compile(
 
     Raises:
         SourceError, ShapeError, TargetError, PrecisionError, CalibrationError, OptionError, PassError,
-        EngineBuildError, WorkerCrashed, Cancelled.
+        EngineBuildError, VerificationError (of weights), WorkerCrashed, Cancelled.
     """
     from .frontends.load import load
     from .passes.base import PassContext
@@ -78,7 +79,7 @@ def compile(
     check_supported(chosen, targets)
     source = with_main(program if isinstance(program, Program) else load(program))
     context = PassContext(targets, parse_profiles(source.inputs, shapes))
-    check_unchanged(source.weights.values())
+    source.check_weights()
     limits = isolation_of(isolate)
     _tell(progress, "passes", 0, 1)
     with one_limit():
@@ -281,6 +282,8 @@ def _plan(
         "targets": list(context.targets),
         **described,
     }
+    if described.get("precision", "fp32") != "fp32" and not _has_typed_ops(outlined):
+        metadata["precision_unused"] = True
     return Plan(
         outlined.module,
         engines,
@@ -289,3 +292,8 @@ def _plan(
         metadata=metadata,
         name=source.name,
     )
+
+
+def _has_typed_ops(program: Program) -> bool:
+    """Whether there is an op of TensorRT's: those are the ones that a precision changes."""
+    return any(op.startswith("tensorrt.") and op not in _UNTYPED for op in program.ops["op"])

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fallbacks_of"]
 
-_NOT_CONVERTED = "the pipeline did not convert it"
-
 
 def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
     """One row per op, reason and runtime among the ops of host functions, and among the branches and loops that
@@ -25,6 +23,7 @@ def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
 
     from .ir.locations import sources_of
     from .ir.symbols import functions
+    from .passes.clustering.reasons import why_not_tensorrt
 
     backends = {engine.name: engine.kind for engine in engines}
     counts: Counter[tuple[str, str, str]] = Counter()
@@ -37,7 +36,7 @@ def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:
             else:
                 found = [(op, "plan") for op in _opened(block)]
             for operation, backend in found:
-                key = (_name(operation), _reason(operation), backend)
+                key = (_name(operation), why_not_tensorrt(operation), backend)
                 counts[key] += 1
                 first.setdefault(key, ", ".join(sources_of(operation.location)[:1]))
     return [
@@ -72,15 +71,3 @@ def _name(operation: ir.Operation) -> str:
     if operation.name != "onnx.custom":
         return shown_name(operation.name)
     return ".".join(str(operation.attributes[key].value) for key in ("domain", "op_type"))
-
-
-def _reason(operation: ir.Operation) -> str:
-    from .passes.clustering.host_values import is_host_op
-
-    if "plan.fallback" in operation.attributes:
-        return str(operation.attributes["plan.fallback"].value)
-    if is_host_op(operation):
-        return "it is no op of TensorRT's: MLIR compiles it for the host"
-    if operation.name.startswith("tensorrt."):
-        return "its cluster is smaller than min-cluster-size"
-    return _NOT_CONVERTED

@@ -22,8 +22,14 @@ __all__ = ["plan_card", "plan_text", "report_html", "report_text"]
 # Columns that fit beside each other; the DataFrames have more.
 _FALLBACK_COLUMNS = ("op", "count", "reason", "location", "backend", "remedy")
 _LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_bytes", "sources")
+_RUNTIMES = {
+    "onnxruntime": "ONNX Runtime",
+    "onnx_reference": "ONNX's reference evaluator",
+    "mlir_host": "native code made by MLIR",
+    "plan": "the Plan itself",
+}
 
-
+_UNUSED = "changes nothing: it is for TensorRT's ops, and there are none"
 _LINES = 40
 _LINE_CHARACTERS = 300
 
@@ -50,21 +56,43 @@ def _card(plan: Plan) -> Card:
 
 
 def _precision(plan: Plan) -> list[tuple[str, str]]:
-    """What the metadata says of precision and calibration."""
+    """What the metadata says of precision and calibration, where they have an effect."""
+    if plan.metadata.get("precision_unused"):
+        return []
     found = [("precision", str(plan.metadata.get("precision", "")))]
     found.append(("calibration", str(plan.metadata.get("calibration", ""))))
     return [(label, text) for label, text in found if text and text != "fp32"]
 
 
 def _notes(plan: Plan) -> tuple[Note, ...]:
-    made_up = (synthetic_note(),) if plan.metadata.get("synthetic_calibration") else ()
+    precision: tuple[Note, ...] = ()
+    if plan.metadata.get("precision_unused"):
+        precision = (Note(f"precision {plan.metadata['precision']} {_UNUSED}", "warn"),)
+    elif plan.metadata.get("synthetic_calibration"):
+        precision = (synthetic_note(),)
     if all(target == "cpu" for target in plan.targets):
-        return made_up
+        return precision
     left = int(plan.fallbacks["count"].sum())
     if not left:
-        return (Note("TensorRT takes every op"), *made_up)
-    refused = f"TensorRT does not take {plural(left, 'op')}; ONNX Runtime runs what is listed"
-    return (Note(refused, "warn"), *made_up)
+        return (Note("TensorRT takes every op"), *precision)
+    refused = f"TensorRT does not take {plural(left, 'op')}{_without(plan)}; {_run_by(plan)}"
+    return (Note(refused, "warn"), *precision)
+
+
+def _without(plan: Plan) -> str:
+    """That no part of the Plan is an engine of TensorRT's, where that is so."""
+    if any(engine.target != "cpu" for engine in plan.engine_values):
+        return ""
+    return f", so that there is no engine for {' or '.join(name for name in plan.targets if name != 'cpu')}"
+
+
+def _run_by(plan: Plan) -> str:
+    """What runs the ops that TensorRT does not take."""
+    counts = plan.fallbacks.groupby("backend", sort=False)["count"].sum()
+    named = [(_RUNTIMES.get(backend, backend), int(count)) for backend, count in counts.items()]
+    if len(named) == 1:
+        return f"{named[0][0]} runs {'it' if named[0][1] == 1 else 'them'}"
+    return ", ".join(f"{name} runs {count}" for name, count in named)
 
 
 def _sections(plan: Plan) -> tuple[Section, ...]:

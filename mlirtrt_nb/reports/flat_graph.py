@@ -154,13 +154,12 @@ class _Reader:
         from ..ir.context import shown_name
         from ..ir.locations import sources_of
         from ..passes.clustering.dataflow import backend_of
+        from ..passes.clustering.reasons import why_not_tensorrt
 
         number = len(self.graph.ops)
         source = next(iter(sources_of(operation.location)), "")
-        reason = ""
-        if "plan.fallback" in operation.attributes:
-            reason = str(operation.attributes["plan.fallback"].value)  # type: ignore[attr-defined]
         backend = backend_of(operation)
+        reason = why_not_tensorrt(operation) if backend not in ("tensorrt", "") else ""
         self.graph.ops.append(FlatOp(shown_name(operation.name), source, backend, reason, self._region))
         for value in reads:
             if value in self._ids:

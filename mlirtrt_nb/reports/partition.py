@@ -23,12 +23,24 @@ __all__ = ["Part", "Partition", "partition"]
 # Settings that `what_if` tries.
 _SIZES = (1, 2, 3, 5, 10, 20, 50)
 _NAMED = {"tensorrt": "engine", "host": "host", "kernel": "host", "onnx": "host", "": "control"}
+# What runs a backend's ops, by the names that `plan.fallbacks` has.
+_RUN_BY = {
+    "tensorrt": "tensorrt",
+    "host": "onnxruntime",
+    "kernel": "mlir_host",
+    "onnx": "onnxruntime",
+    "": "plan",
+}
 _MOST_KINDS = 4
 
 
 @dataclass(frozen=True)
 class Part:
-    """One engine or host part: its backend and its ops, as positions in the graph."""
+    """One engine or host part: what runs it and its ops, as positions in the graph.
+
+    `backend` is "tensorrt", or as in `plan.fallbacks`: "onnxruntime", "mlir_host" or, for a branch or a loop of
+    the Plan itself, "plan".
+    """
 
     name: str
     backend: str
@@ -238,7 +250,7 @@ class Partition(Shown):
         for merge in MERGES:
             for size in _SIZES:
                 other = self.with_settings(min_cluster_size=size, merge=merge)
-                host = sum(part.backend in ("host", "kernel", "onnx") for part in other.parts)
+                host = sum(part.backend not in ("tensorrt", "plan") for part in other.parts)
                 outcome = (other.engines, host, other.engine_ops, other.boundary_bytes, other.copied_bytes)
                 rows.setdefault(outcome, (size, merge, *outcome))
         frame = pd.DataFrame(list(rows.values()), columns=_WHAT_IF)
@@ -274,9 +286,11 @@ _WHAT_IF = [
 
 def _why(part: Part, ops: list[FlatOp]) -> str:
     """The commonest reason among the ops of a host part; "" for an engine."""
-    if part.backend in ("tensorrt", ""):
+    if part.backend in ("tensorrt", "plan"):
         return ""
-    reasons = Counter(op.reason or "too small for an engine" for op in ops)
+    from ..passes.clustering.reasons import TOO_SMALL
+
+    reasons = Counter(op.reason or TOO_SMALL for op in ops)
     return reasons.most_common(1)[0][0]
 
 
@@ -298,7 +312,7 @@ def _parts(graph: FlatGraph, least: int, merge: str) -> list[Part]:
     def visit(region: int) -> None:
         for backend, ops in _clusters(graph, region, least, merge):
             noun = _NAMED[backend]
-            parts.append(Part(f"{noun}_{counts[noun]}", backend, ops))
+            parts.append(Part(f"{noun}_{counts[noun]}", _RUN_BY[backend], ops))
             counts[noun] += 1
             for op in ops:
                 for inner in inside.get(op, ()):

@@ -93,9 +93,29 @@ def test_fallbacks_are_a_warning() -> None:
     """What TensorRT does not take is said at the top, and listed with its reason."""
     plan = mt.compile(_with_det(), ["cpu", "sm89"])
     text = plan_text(plan)
-    assert "⚠ TensorRT does not take 1 op" in text
+    assert "⚠ TensorRT does not take 1 op; ONNX Runtime runs it" in text
     assert "Not taken by TensorRT" in text
     assert plan.fallbacks["reason"][0] in plan_card(plan).replace("&#x27;", "'").replace("&quot;", '"')
+
+
+STABLEHLO = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %x : tensor<4xf32>
+  %1 = stablehlo.add %0, %x : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+def test_a_card_without_engines() -> None:
+    """Of a program that is all native code, the card says what runs it, that no engine is there, and that a
+    precision changes nothing."""
+    plan = mt.compile(mt.from_mlir(STABLEHLO), ["cpu", "sm89"], precision="int8", isolate=False)
+    text = plan_text(plan)
+    assert (
+        "⚠ TensorRT does not take 2 ops, so that there is no engine for sm89; native code made by MLIR" in text
+    )
+    assert "⚠ precision int8 changes nothing: it is for TensorRT's ops, and there are none" in text
+    assert "percentile" not in text and "made-up inputs" not in text
+    assert "precision_unused" not in mt.compile(_with_det(), "cpu", precision="fp16", isolate=False).metadata
 
 
 def _with_det() -> mt.Program:

@@ -69,7 +69,10 @@ def test_bytes_between_parts() -> None:
     assert view.df["input_bytes"].tolist() == [0, 2 * 4 * 4 * 4, 2 * 4]
     assert view.boundary_bytes == view.copied_bytes == 136
     assert view.df["why"].tolist() == ["", "no TensorRT layer for Det", ""]
-    assert view.with_settings(min_cluster_size=2).df["why"].iloc[2] == "too small for an engine"
+    assert (
+        view.with_settings(min_cluster_size=2).df["why"].iloc[2]
+        == "its cluster is smaller than min-cluster-size"
+    )
     assert view.edges.values.tolist() == [["engine_0", "host_0", 1, 128], ["host_0", "engine_1", 1, 8]]
 
 
@@ -140,7 +143,7 @@ def test_the_parts_of_branches_follow_the_branch() -> None:
 def test_a_closed_branch_is_one_op() -> None:
     """For the CPU alone nothing is opened; a value that only a branch reads still connects the two."""
     view = mt.partition(load(BRANCHES), target="cpu", pipeline="-onnx-to-tensorrt,plan-clustering")
-    assert [part.backend for part in view.parts] == ["onnx"] and view.ops == 2
+    assert [part.backend for part in view.parts] == ["onnxruntime"] and view.ops == 2
 
 
 def test_wrong_settings_are_refused() -> None:
@@ -177,3 +180,19 @@ def test_a_thousand_ops_are_cut_again() -> None:
     again, anew = view.with_settings(min_cluster_size=20), mt.partition(program, min_cluster_size=20)
     assert again.engines < view.engines
     assert (again.engines, again.boundary_bytes) == (anew.engines, anew.boundary_bytes)
+
+
+def test_a_partition_and_its_plan_say_the_same() -> None:
+    """What runs the parts that TensorRT does not take, and why, stands in plan.fallbacks in the same words."""
+    mixed = mt.from_mlir("""func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = math.exp %x : tensor<4xf32>
+      %1 = tensorrt.element_wise <kSUM>(%0, %x : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }""")
+    for program in (mixed, load(CHAIN)):
+        plan = mt.compile(program, ["cpu", "sm89"], isolate=False)
+        told = [list(row) for row in plan.fallbacks[["backend", "reason"]].values]
+        for view in (mt.partition(program), mt.partition(plan)):
+            host = view.df[view.df["backend"] != "tensorrt"]
+            assert [list(row) for row in host[["backend", "why"]].values] == told
+    assert mt.partition(mixed).df["backend"].tolist() == ["mlir_host", "tensorrt"]
