@@ -55,6 +55,8 @@ def test_what_the_plan_says_of_host_parts(plan) -> None:
     assert kinds["main_host_0"] == kinds["main_host_1"] == "mlir_host"
     assert kinds["trt_engines::main_0"] == "onnxruntime"
     assert {e.target for e in plan.engine_values if e.name.startswith("trt_engines")} == {"cpu", "sm89"}
+    rows = plan.layers.query("engine == 'main_host_1'").set_index("kind")
+    assert rows.loc["math.tanh", ["shapes", "dtypes", "output_bytes"]].tolist() == [["4x8"], ["f32"], 128]
     rows = plan.fallbacks.set_index("op")
     assert rows.loc["math.tanh", "backend"] == "mlir_host"
     assert "MLIR compiles it for the host" in rows.loc["math.tanh", "reason"]
@@ -91,7 +93,7 @@ def test_stablehlo_calls_and_weights() -> None:
 
 def test_what_no_plan_can_hold() -> None:
     """Memrefs at the entry, and ops that are compiled for no host, are refused with their place."""
-    with pytest.raises(PassError, match=r"argument 0 is a memref<4xf32>"):
+    with pytest.raises(PassError, match=r"argument 0 is of type memref<4xf32>"):
         mt.compile(
             mt.from_mlir("""func.func @main(%x: memref<4xf32>) -> index {
           %c = arith.constant 0 : index

@@ -12,6 +12,7 @@ from torch_mlir import ir
 from ...errors import EngineBuildError, TargetError
 from ...ir.locations import sources_of
 from ..base import Binding, BuildRequest, Engine, EngineReport, LayerRow
+from ..value_type import described
 from .checks import Failure
 from .lowering import Lowered, lower
 from .types import HostType
@@ -71,11 +72,15 @@ def _layers(function: ir.Operation) -> tuple[LayerRow, ...]:
     rows = []
     for number, op in enumerate(list(function.regions[0].blocks[0].operations)[:-1]):
         operation = op.operation
+        known = [described(result.type) for result in operation.results]
+        sizes = [size for _, _, size in known if size is not None]
         rows.append(
             LayerRow(
                 name=f"{operation.name}.{number}",
                 kind=operation.name,
-                dtypes=tuple(str(result.type) for result in operation.results),
+                shapes=tuple(shape for shape, _, _ in known),
+                dtypes=tuple(dtype for _, dtype, _ in known),
+                output_bytes=sum(sizes) if len(sizes) == len(known) else None,
                 sources=sources_of(operation.location),
             )
         )

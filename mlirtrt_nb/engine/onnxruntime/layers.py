@@ -20,6 +20,7 @@ from ...dialects.onnx.model_writer import label_of
 from ...dialects.onnx.ort_session import SessionSettings, open_session
 from ...ir import dtypes
 from ..base import LayerRow
+from ..value_type import described
 
 __all__ = ["emitted_layers", "fused_layers", "tensor_bytes"]
 
@@ -74,7 +75,7 @@ def _rows(exported: ExportedModel, fused: ModelProto) -> Iterator[LayerRow]:
         if node.op_type in _FOLDED and all(name in weights for name in node.input):
             weights[outputs[0]] = sum(weights[name] for name in node.input)
             continue
-        known = [_described(types.get(name) or types.get(_ADDED.sub("", name))) for name in outputs]
+        known = [described(types.get(name) or types.get(_ADDED.sub("", name))) for name in outputs]
         sizes = [size for _, _, size in known if size is not None]
         yield LayerRow(
             name=node.name,
@@ -109,18 +110,6 @@ def tensor_bytes(tensor: TensorProto) -> int:
     if tensor.data_type == TensorProto.STRING:
         return sum(map(len, tensor.string_data))
     return dtypes.by_onnx(tensor.data_type).nbytes(math.prod(tensor.dims))
-
-
-def _described(kind: ir.Type | None) -> tuple[str, str, int | None]:
-    """Shape ("1x?x8"), MLIR element type and size of a value; the size only if the shape is static."""
-    if not isinstance(kind, ir.RankedTensorType):
-        return "", "" if kind is None else str(kind), None
-    dims = [None if kind.is_dynamic_dim(n) else kind.get_dim_size(n) for n in range(kind.rank)]
-    element = str(kind.element_type)
-    known = [d for d in dims if d is not None]
-    static = len(known) == len(dims) and element != "!onnx.string"
-    size = dtypes.by_mlir(element).nbytes(math.prod(known)) if static else None
-    return "x".join("?" if d is None else str(d) for d in dims), element, size
 
 
 class _Origin:
