@@ -358,7 +358,7 @@ def test_inputs_and_constants_as_outputs() -> None:
 
 
 def test_constants_of_several_devices_keep_their_values() -> None:
-    """Constants that stand in the text of two devices' programs, and weights called like them, are not mixed."""
+    """Constants in the text of two devices' programs, and weights called like them, are not mixed."""
     from mlirtrt_nb.ir.builder import create
     from mlirtrt_nb.ir.constants import attribute_of
 

@@ -86,7 +86,11 @@ class _Function:
         self._rejected: list[ir.Operation] = []
 
     def convert(self) -> None:
-        self._convert_all(op.operation for op in self._block.operations)
+        try:
+            self._convert_all(op.operation for op in self._block.operations)
+        finally:  # an op that nobody holds reads values of the module: where it outlives that, the process ends
+            for operation in self._rejected:
+                operation.erase()
         self._finish()
 
     def _convert_all(self, operations: Iterable[ir.Operation]) -> None:
@@ -236,8 +240,6 @@ class _Function:
 
     def _finish(self) -> None:
         """Point the users that remain at the converted values, and remove what nothing reads."""
-        for operation in self._rejected:
-            operation.erase()
         for operation in self._done:
             for result in operation.results:
                 after = self._emitter.converted(result)

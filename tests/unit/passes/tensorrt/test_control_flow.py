@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mlirtrt_nb.dialects.tensorrt.limits import refusal
+from mlirtrt_nb.frontends.onnx import from_onnx
+from mlirtrt_nb.passes.base import PassContext
+from mlirtrt_nb.passes.tensorrt.conversions import function
+from mlirtrt_nb.passes.tensorrt.onnx_to_tensorrt import OnnxToTensorrt
+
 from .support import check, converted, fallbacks, model, normal, ops
 
 BRANCHES = """
@@ -137,3 +143,34 @@ def test_loops_within_loops_reuse_names():
     body = f"p = {loop.format(x='x', op='Add')}  y = {loop.format(x='p', op='Mul')}"
     proto = model("(int64 m, float x) => (float y)", body, {"two": np.array(2, np.float32)})
     assert check(proto, {"m": np.array(3), "x": np.array(1, np.float32)})["for"] == 2
+
+
+def test_what_ends_a_conversion_leaves_no_op_behind(monkeypatch):
+    """A loop that was opened in vain is erased also where the stop button comes: it reads the module's values,
+    and would end the process that frees it after the module."""
+    opened = []
+    reject = function._Function._reject
+
+    def rejected(self, construct, done):
+        opened.append(construct.operation)
+        reject(self, construct, done)
+
+    def stop(made):
+        if made.name == "tensorrt.softmax":
+            raise KeyboardInterrupt
+        return refusal(made)
+
+    monkeypatch.setattr(function._Function, "_reject", rejected)
+    monkeypatch.setattr(function, "refusal", stop)
+    body = """
+        n = Loop(t, , x) <body = b (int64 i, bool on, float[a,3] v) => (bool go, float[c,3] w) {
+            go = Identity(on) w = Concat<axis = 0>(v, x)
+        }>
+        y = Softmax(x)
+    """
+    proto = model("(int64 t, float[2,3] x) => (float[2,3] y, float[m,3] n)", body)
+    with pytest.raises(KeyboardInterrupt):
+        OnnxToTensorrt().apply(from_onnx(proto), PassContext(("cpu", "sm89")))
+    (construct,) = opened
+    with pytest.raises(RuntimeError, match="invalidated"):
+        construct.name  # noqa: B018 - what is asked for is the error
