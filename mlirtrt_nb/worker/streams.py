@@ -18,16 +18,23 @@ class PrintedText:
     """Takes the place of `sys.stdout` (1) and `sys.stderr` (2), and hands text to `take(number, text)`."""
 
     def __init__(self, take: Callable[[int, str], None]) -> None:
-        self._writers = [_Writer(1, take), _Writer(2, take)]
-        sys.stdout, sys.stderr = map(_stream, self._writers)
+        self._take = take
+        self._open()
+
+    def _open(self) -> None:
+        self._writers = [_Writer(1, self._take), _Writer(2, self._take)]
+        self._streams = [_stream(writer) for writer in self._writers]
+        sys.stdout, sys.stderr = self._streams
 
     def end_step(self) -> None:
-        """Hand over what is left."""
-        for stream in (sys.stdout, sys.stderr):
+        """Hand over what is left; what the step closed, or put in their place, is not the next one's."""
+        for stream in (sys.stdout, sys.stderr, *self._streams):
             with suppress(OSError, ValueError, AttributeError):  # the user's code may have put another there
                 stream.flush()
         for writer in self._writers:
             writer.end_step()
+        if [sys.stdout, sys.stderr] != self._streams or any(stream.closed for stream in self._streams):
+            self._open()
 
 
 class _Writer(io.RawIOBase):
