@@ -172,7 +172,7 @@ def _reshape(op: Op, arrays: Arrays) -> Any:
 def _transpose(op: Op, arrays: Arrays) -> Any:
     data = arrays[0]
     assert data is not None
-    return np.ascontiguousarray(np.transpose(data, op.attr("perm")))
+    return np.asarray(np.transpose(data, op.attr("perm")), order="C")
 
 
 def _concat(op: Op, arrays: Arrays) -> Any:
@@ -183,7 +183,7 @@ def _expand(op: Op, arrays: Arrays) -> Any:
     data, shape = arrays
     assert data is not None and shape is not None
     wanted = np.broadcast_shapes(data.shape, tuple(int(d) for d in shape))
-    return np.ascontiguousarray(np.broadcast_to(data, wanted))
+    return np.asarray(np.broadcast_to(data, wanted), order="C")  # ascontiguousarray gives a scalar an axis
 
 
 def _where(op: Op, arrays: Arrays) -> Any:

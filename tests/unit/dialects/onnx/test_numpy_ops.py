@@ -46,6 +46,8 @@ CASES = [
     ("Transpose", [DATA], {}),
     ("Concat", [DATA, DATA], {"axis": -1}),
     ("Expand", [DATA[:1], np.array([3, 1, 1])], {}),
+    ("Expand", [np.array(2.5, np.float32), np.array([], np.int64)], {}),
+    ("Transpose", [np.array(2.5, np.float32)], {}),
     ("Where", [DATA > 0, DATA, np.float32(3)], {}),
     ("Add", [DATA, DATA[0]], {}),
     ("Div", [DATA, np.abs(DATA) + 1], {}),
