@@ -14,6 +14,7 @@ from torch_mlir.passmanager import PassManager
 
 from ...errors import EngineBuildError, SourceSpan
 from ...ir.bytecode import write_module
+from ...ir.context import shown_name
 from ...ir.diagnostics import found_in, place_of, span_at
 from ...ir.locations import sources_of
 from ...ir.walking import ops_where
@@ -37,6 +38,9 @@ _EMIT = "llvm.emit_c_interface"
 # What frontends must have turned into other dialects, and what may stand in a module that is compiled.
 _INPUT = frozenset({"stablehlo", "chlo", "tosa", "torch", "torch_c", "tm_tensor", "tensorrt", "onnx", "plan"})
 _COMPILED = frozenset({"llvm", "builtin"})
+# What only engines run, and the control flow that they have in the place of native code's.
+_OF_ENGINES = frozenset({"tensorrt", "onnx"})
+_FOR_ENGINES = {"scf.for": "tensorrt.for", "scf.while": "tensorrt.while", "scf.if": "tensorrt.if"}
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,10 @@ class _Lowering:
             span = self._span(outer.location)
             where = None if span else next(iter(sources_of(outer.location)), None)
             raise EngineBuildError(
-                f"the host cannot compile {outer.name}", where=where or f"@{self._name}", span=span
+                f"the host cannot compile {shown_name(outer.name)}",
+                where=where or f"@{self._name}",
+                span=span,
+                hint=_instead(outer),
             )
 
     def _attach_runtime(self) -> None:
@@ -207,6 +214,19 @@ class _Lowering:
 _ALLOCATION = frozenset(
     {"_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc", "_mlir_memref_to_llvm_free"}
 )
+
+
+def _instead(operation: ir.Operation) -> str | None:
+    """What to do about an engine's op that stands in a region of native code."""
+    dialect, parent = operation.name.partition(".")[0], operation.parent
+    if dialect not in _OF_ENGINES or parent is None:
+        return None
+    around = parent.operation.name
+    if around in _FOR_ENGINES:
+        return f"what is in {around} is native code; engines have {_FOR_ENGINES[around]} instead"
+    if around == "func.func":
+        return "mt.run and mt.compile make an engine of it where the entry function itself has it"
+    return f"write it outside {around}, or in ops of MLIR's own dialects or stablehlo"
 
 
 def _short(message: str) -> str:

@@ -292,3 +292,39 @@ def test_what_cannot_be_compiled(text, message) -> None:
     """Types that NumPy lacks, functions without a body, ops of other machines."""
     with pytest.raises(EngineBuildError, match=message.replace("*", r"\*")):
         mt.jit(mt.from_mlir(text), "f")
+
+
+@pytest.mark.parametrize(
+    ("around", "hint"),
+    [
+        (
+            "scf.if %c -> tensor<4xf32> { BODY } else { scf.yield %x : tensor<4xf32> }",
+            "engines have tensorrt.if",
+        ),
+        (
+            "scf.for %i = %n to %m step %n iter_args(%a = %x) -> tensor<4xf32> { BODY }",
+            "engines have tensorrt.for",
+        ),
+        (
+            "scf.index_switch %n -> tensor<4xf32> case 1 { BODY } default { scf.yield %x : tensor<4xf32> }",
+            "write it outside scf.index_switch",
+        ),
+    ],
+)
+def test_an_engines_op_in_native_control_flow(around, hint) -> None:
+    """The error names it as the text does, and what to write in the place of the loop or branch around it."""
+    for op in (
+        "tensorrt.element_wise <kSUM>(%x, %x : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>",
+        "onnx.Det(%x) : (tensor<4xf32>) -> tensor<4xf32>",
+    ):
+        body = f"%1 = {op}\nscf.yield %1 : tensor<4xf32>"
+        text = f"""func.func @main(%x: tensor<4xf32>, %c: i1, %n: index, %m: index) -> tensor<4xf32> {{
+          %0 = {around.replace("BODY", body)}
+          return %0 : tensor<4xf32>
+        }}"""
+        with pytest.raises(
+            EngineBuildError, match=f"the host cannot compile {op.split()[0].split('(')[0]}"
+        ) as caught:
+            mt.compile(mt.from_mlir(text), isolate=False)
+        assert hint in caught.value.hint
+        assert caught.value.span.line in (2, 3)
