@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import MlirTrtError, OptionError, PassError, SourceSpan, span_of_function, span_of_line
 from ..program import Program
+from ..worker.call import LIBRARIES
 from .base import PHASES, Pass, PassContext
 from .firing import report
 from .users import check_name, remember
@@ -135,15 +136,22 @@ def _public(cls: type) -> list[str]:
 
 
 def _line_of(error: BaseException) -> SourceSpan | None:
-    """The innermost line of the traceback that is not in this package or MLIR's bindings."""
-    found = None
+    """The innermost line of the traceback that is the user's own: not of this package or another library.
+
+    Of a pass that is installed itself, the innermost line that is not of this package or MLIR's bindings.
+    """
+    own = installed = None
     trace = error.__traceback__
     while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
+        name, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
         if not name.startswith(__file__.removesuffix("passes/user.py")) and "torch_mlir" not in name:
-            found = span_of_line(name, trace.tb_lineno)
+            if name.startswith((*LIBRARIES, "<frozen")):
+                installed = name, line
+            else:
+                own = name, line
         trace = trace.tb_next
-    return found
+    found = own or installed
+    return None if found is None else span_of_line(*found)
 
 
 class RewritePass(_UserPass):

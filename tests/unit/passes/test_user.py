@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,19 @@ def test_a_module_pass_gets_the_program():
 
     text, _ = run(stamp)
     assert "test.stamp" in text
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_an_exception_inside_a_library_points_at_the_users_line(isolate):
+    """The line that called the library, not one of the library's."""
+
+    @mt.module_pass("read-json")
+    def broken(program):
+        json.loads("{")
+
+    with pytest.raises(PassError, match="JSONDecodeError in pass read-json: Expecting property name") as caught:
+        mt.Pipeline().insert(broken).run(mt.from_mlir(TEXT), isolate=isolate)
+    assert caught.value.span.text.strip() == 'json.loads("{")'
 
 
 def test_an_exception_points_at_the_users_line_and_keeps_the_last_good_ir():
