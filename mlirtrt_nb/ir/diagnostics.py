@@ -12,7 +12,7 @@ from ..errors import ParseError, SourceSpan, VerificationError
 from .context import with_shown_names
 from .hints import NO_DIALECT, explain
 
-__all__ = ["Found", "found_in", "place_of", "raise_all", "span_at"]
+__all__ = ["Found", "found_in", "kind_of_location", "place_of", "raise_all", "span_at"]
 
 # The verifier's diagnostics carry this note; the parser's do not.
 _VERIFIER_NOTE = "see current operation"
@@ -33,10 +33,16 @@ class Found:
     where: str | None = None
 
 
+def kind_of_location(location: ir.Location) -> ir.Location:
+    """A location as one of its kind: diagnostics give them without."""
+    if type(location) is not ir.Location:
+        return location
+    return ir.Location.from_attr(location.attr, location.context)
+
+
 def place_of(location: ir.Location) -> tuple[str, int, int] | None:
     """File, line and column of a location; of the first part that has one."""
-    if type(location) is ir.Location:  # diagnostics give locations without their kind
-        location = ir.Location.from_attr(location.attr, location.context)
+    location = kind_of_location(location)
     if isinstance(location, ir.FileLineColLoc):
         return location.filename, location.start_line, location.start_col
     if isinstance(location, ir.NameLoc):

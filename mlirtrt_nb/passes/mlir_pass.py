@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
+from ..errors import OptionError, PassError
 from ..native_output import NativeOutput
 from ..program import Program
 from .base import Pass, PassContext
+
+if TYPE_CHECKING:
+    from torch_mlir import ir
 
 __all__ = ["USUAL", "MlirPass"]
 
@@ -93,10 +96,29 @@ class MlirPass(Pass):
         )
 
     def apply(self, program: Program, context: PassContext) -> None:
+        from torch_mlir import ir
         from torch_mlir.passmanager import PassManager
 
         with program.context:
-            PassManager.parse(self.pipeline_text).run(program.module.operation)
+            try:
+                PassManager.parse(self.pipeline_text).run(program.module.operation)
+            except ir.MLIRError as error:
+                raise self._failed(error) from error
+
+    def _failed(self, error: ir.MLIRError) -> PassError:
+        """What MLIR says of the first op that the pass fails at."""
+        from ..ir.diagnostics import found_in, kind_of_location
+        from ..ir.locations import sources_of
+
+        found = found_in(error, lambda *_: None)
+        said = found[0].message if found else next(iter(str(error).splitlines()), "")
+        where = sources_of(kind_of_location(error.error_diagnostics[0].location)) if found else ()
+        return PassError(
+            f"pass {self.name} failed: {said}",
+            where=", ".join(where) or None,
+            hint=(found[0].hint if found else None)
+            or f"disable it with pipeline.disable({self.name!r}) to see whether the rest goes through",
+        )
 
 
 @lru_cache(maxsize=256)

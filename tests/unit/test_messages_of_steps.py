@@ -127,6 +127,19 @@ def test_a_value_that_a_pass_of_mlir_does_not_take(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_pass_of_mlir_that_fails(isolate: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    """The error says what MLIR has against which op, and keeps the program before."""
+    program = mt.from_mlir(TEXT)
+    with pytest.raises(PassError) as caught:
+        mt.Pipeline.parse("cse,one-shot-bufferize").run(program, isolate=isolate)
+    error = caught.value
+    assert error.what == "pass one-shot-bufferize failed: op was not bufferized" and error.where == "y"
+    assert error.hint is not None and "pipeline.disable('one-shot-bufferize')" in error.hint
+    assert isinstance(error.last_good, mt.Program) and error.last_good.text() == program.text()
+    assert capfd.readouterr().err == ""
+
+
 def test_a_default_pipeline_is_of_a_target_that_there_is() -> None:
     """Targets and precisions are checked as `mt.compile` checks them."""
     with pytest.raises(TargetError, match=r"unknown target 'sm88'\n  hint: did you mean 'sm89'"):
