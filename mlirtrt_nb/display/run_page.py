@@ -7,6 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
+from ..errors import OptionError
 from .diff import DIFF_RULES, DiffLimits, diff_html
 from .html import scroll_html, table_html
 from .regions import regions_html
@@ -64,7 +65,13 @@ def run_page(
         view: how diffs are drawn.
         against: another run, to be compared with step by step, aligned by pass.
         error: why the run ended early, shown above the steps that went well.
+
+    Raises OptionError for another view, or for what is no run.
     """
+    if view not in ("inline", "side by side"):
+        raise OptionError(f"view={view!r}", hint="one of inline, side by side")
+    if against is not None and not hasattr(against, "steps"):
+        raise OptionError(f"against= is a {type(against).__name__}", hint="give another PipelineRun, or None")
     lines = 400
     while True:
         html = _document(run, title, view == "side by side", against, error, lines)

@@ -197,6 +197,8 @@ def run_pipeline(
     isolation: Isolation | None = None,
 ) -> PipelineRun:
     """Run the enabled entries in order on a copy of `program`; see `Pipeline.run`."""
+    if reuse is not None and not isinstance(reuse, PipelineRun):
+        raise OptionError(f"reuse= is a {type(reuse).__name__}", hint="give an earlier PipelineRun, or None")
     entries = [entry for entry in pipeline if entry.enabled]
     run = PipelineRun(program, str(pipeline), context=context)
     if reuse is not None and keep_snapshots and reuse.context == context:

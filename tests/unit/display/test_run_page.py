@@ -9,7 +9,7 @@ import pytest
 
 import mlirtrt_nb as mt
 from mlirtrt_nb.display.run_page import run_page
-from mlirtrt_nb.errors import MlirTrtError
+from mlirtrt_nb.errors import MlirTrtError, OptionError
 
 TEXT = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -63,6 +63,20 @@ def test_a_large_module_gives_a_bounded_page() -> None:
     program = mt.from_mlir(f"{text}\n  return %2999 : tensor<4xf32>\n}}")
     run = mt.Pipeline.parse("tensorrt-canonicalize,plan-clustering").run(program)
     assert len(run_page(run)) < 500_000
+
+
+def test_what_cannot_be_shown(run: mt.PipelineRun, tmp_path: Path) -> None:
+    """A view that there is not, and what is no run to stand beside it, are told, and no file is left."""
+    for options, message in (
+        ({"view": "columns"}, "view='columns'\n  hint: one of inline, side by side"),
+        ({"against": 3}, "against= is a int"),
+    ):
+        with pytest.raises(OptionError) as raised:
+            run.to_html(tmp_path / "run.html", **options)
+        assert message in str(raised.value)
+    with pytest.raises(OptionError, match="reuse= is a str"):
+        mt.Pipeline.parse("cse").run(run.program, reuse="run")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_file_appears_whole_or_not_at_all(run: mt.PipelineRun, tmp_path: Path) -> None:
