@@ -110,6 +110,8 @@ class Pipeline(Shown):
     @staticmethod
     def parse(text: str) -> Pipeline:
         """Read what `str(pipeline)` writes. Raises OptionError naming the entry at fault."""
+        if not isinstance(text, str):
+            raise OptionError(f"the text of a pipeline is a {type(text).__name__}")
         return Pipeline([_parse_entry(part) for part in split_entries(text) if part])
 
     def __str__(self) -> str:
@@ -157,14 +159,23 @@ class Pipeline(Shown):
         return self
 
     def insert(self, pass_: Pass | str, *, after: str | None = None, before: str | None = None) -> Pipeline:
-        """Put a pass (or one by name, with options in braces) after or before an entry, else at the end."""
+        """Put a pass (or one by name, with options in braces) after or before an entry, else at the end.
+
+        Raises OptionError for an entry that there is not, or for both.
+        """
         self.entries.insert(self._position(after, before), _entry(pass_))
         return self
 
     def move(self, name: str, *, after: str | None = None, before: str | None = None) -> Pipeline:
         """Move the first entry called `name` after or before another."""
-        entry = self.entries.pop(self._index(name))
-        self.entries.insert(self._position(after, before), entry)
+        index = self._index(name)
+        entry = self.entries.pop(index)
+        try:
+            position = self._position(after, before)
+        except OptionError:
+            self.entries.insert(index, entry)  # a name that there is not moves nothing
+            raise
+        self.entries.insert(position, entry)
         return self
 
     def remove(self, name: str) -> Pipeline:
@@ -173,6 +184,8 @@ class Pipeline(Shown):
         return self
 
     def _position(self, after: str | None, before: str | None) -> int:
+        if after is not None and before is not None:
+            raise OptionError(f"after={after!r} and before={before!r} are two places", hint="give one of them")
         if after is not None:
             return self._last_index(after) + 1
         return self._index(before) if before is not None else len(self.entries)
