@@ -13,7 +13,25 @@ from .program import Program
 if TYPE_CHECKING:
     from torch_mlir import ir
 
-__all__ = ["fallbacks_of"]
+__all__ = ["fallbacks_of", "run_by"]
+
+_RUNTIMES = {
+    "onnxruntime": "ONNX Runtime",
+    "onnx_reference": "ONNX's reference evaluator",
+    "mlir_host": "native code made by MLIR",
+    "plan": "the Plan itself",
+}
+
+
+def run_by(rows: Iterable[Fallback]) -> str:
+    """What runs the ops: "ONNX Runtime runs it", "ONNX Runtime runs 2, the Plan itself runs 1"."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[_RUNTIMES.get(row.backend, row.backend)] += row.count
+    if len(counts) == 1:
+        ((name, count),) = counts.items()
+        return f"{name} runs {'it' if count == 1 else 'them'}"
+    return ", ".join(f"{name} runs {count}" for name, count in counts.most_common())
 
 
 def fallbacks_of(program: Program, engines: Iterable[Engine]) -> list[Fallback]:

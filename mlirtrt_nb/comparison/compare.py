@@ -97,9 +97,9 @@ def compare(
     variants = _made(tasks, executor, progress)
     exact = variants[base]
     if exact.outputs is None:
-        raise PrecisionError(
-            f"the reference, {base}, failed: {exact.error}", hint="compare against another one"
-        )
+        others = [variant for variant in variants.values() if variant.outputs is not None]
+        hint = f"{others[0].name} can be run: reference={others[0].name!r}" if others else None
+        raise PrecisionError(f"the reference, {base}, failed: {exact.error}", hint=hint)
     for variant in variants.values():
         if variant.outputs is not None:
             variant.errors = _errors(exact, variant)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..display.units import plural
+from ..fallbacks import run_by
 from ..ir import dtypes
 from ..numerics.error_curve import BAD_SNR_DB, ErrorCurve
 from ..numerics.op_range import F16_LARGEST
@@ -124,7 +125,8 @@ def _about(facts: Facts) -> Iterator[str]:
     kept = sorted(variant.types.kept.items(), key=lambda entry: -entry[1])
     if kept:
         shown = "; ".join(f"{reason} ({count})" for reason, count in kept[:_MOST_REASONS])
-        more = f"; {len(kept) - _MOST_REASONS} more reasons" if len(kept) > _MOST_REASONS else ""
+        others = len(kept) - _MOST_REASONS
+        more = f"; {plural(others, 'more reason')}" if others > 0 else ""
         yield f"{plural(sum(variant.types.kept.values()), 'op')} kept in a higher precision: {shown}{more}"
     if engines is not None and engines.target != "cpu":
         if engines.qdq_layers:
@@ -138,4 +140,4 @@ def _about(facts: Facts) -> Iterator[str]:
         yield "calibrated on synthetic inputs"
     left = 0 if variant.plan is None else sum(row.count for row in variant.plan.fallback_rows)
     if left and variant.plan is not None and set(variant.plan.targets) != {"cpu"}:
-        yield f"{plural(left, 'op')} outside the engines, on ONNX Runtime"
+        yield f"{plural(left, 'op')} outside the engines: {run_by(variant.plan.fallback_rows)}"

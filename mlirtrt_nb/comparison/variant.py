@@ -99,7 +99,8 @@ def make_variant(task: Task) -> Variant:
 def _one_line(error: BaseException) -> str:
     what = error.what if isinstance(error, MlirTrtError) else f"{type(error).__name__}: {error}"
     hint = f" ({error.hint})" if isinstance(error, MlirTrtError) and error.hint else ""
-    return " ".join(f"{what}{hint}".split())
+    where = f" in {error.where}" if isinstance(error, MlirTrtError) and error.where else ""
+    return " ".join(f"{what}{where}{hint}".split())
 
 
 def _run_reference(made: Variant, task: Task, precision: Precision) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..fallbacks import run_by
 from .calibration import synthetic_note
 from .card import Card, Code, Note, Section, Table, table_of
 from .html import card_html
@@ -22,13 +23,6 @@ __all__ = ["plan_card", "plan_text", "report_html", "report_text"]
 # Columns that fit beside each other; the DataFrames have more.
 _FALLBACK_COLUMNS = ("op", "count", "reason", "location", "backend", "remedy")
 _LAYER_COLUMNS = ("layer", "kind", "shapes", "dtypes", "weights_bytes", "output_bytes", "sources")
-_RUNTIMES = {
-    "onnxruntime": "ONNX Runtime",
-    "onnx_reference": "ONNX's reference evaluator",
-    "mlir_host": "native code made by MLIR",
-    "plan": "the Plan itself",
-}
-
 _UNUSED = "changes nothing: it is for TensorRT's ops, and there are none"
 _LINES = 40
 _LINE_CHARACTERS = 300
@@ -75,7 +69,7 @@ def _notes(plan: Plan) -> tuple[Note, ...]:
     left = int(plan.fallbacks["count"].sum())
     if not left:
         return (Note("TensorRT takes every op"), *precision)
-    refused = f"TensorRT does not take {plural(left, 'op')}{_without(plan)}; {_run_by(plan)}"
+    refused = f"TensorRT does not take {plural(left, 'op')}{_without(plan)}; {run_by(plan.fallback_rows)}"
     return (Note(refused, "warn"), *precision)
 
 
@@ -84,15 +78,6 @@ def _without(plan: Plan) -> str:
     if any(engine.target != "cpu" for engine in plan.engine_values):
         return ""
     return f", so that there is no engine for {' or '.join(name for name in plan.targets if name != 'cpu')}"
-
-
-def _run_by(plan: Plan) -> str:
-    """What runs the ops that TensorRT does not take."""
-    counts = plan.fallbacks.groupby("backend", sort=False)["count"].sum()
-    named = [(_RUNTIMES.get(backend, backend), int(count)) for backend, count in counts.items()]
-    if len(named) == 1:
-        return f"{named[0][0]} runs {'it' if named[0][1] == 1 else 'them'}"
-    return ", ".join(f"{name} runs {count}" for name, count in named)
 
 
 def _sections(plan: Plan) -> tuple[Section, ...]:

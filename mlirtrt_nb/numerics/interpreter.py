@@ -17,13 +17,15 @@ from ..ir.constants import value_of
 from ..ir.context import definition, shown_name
 from ..ir.inspect import entry_function
 from ..ir.locations import sources_of
+from ..passes.clustering.host_values import is_host_op
+from ..passes.clustering.values import is_constant
 from ..program import Program
 from . import rounding
+from .host_op import HostOp
 from .single_op import SingleOp
 
 __all__ = ["Executed", "Interpreter", "Step", "Walk", "read_values"]
 
-_CONSTANTS = frozenset({"tensorrt.constant", "onnx.constant", "onnx.novalue"})
 _RANDOM = (
     "tensorrt.random_uniform",
     "tensorrt.random_normal",
@@ -79,11 +81,12 @@ class Interpreter:
     """A program that is run op by op.
 
     Every op computes in f32 (matrix products and convolutions accumulate in f32, as tensor cores do); its
-    results are then rounded to the element types that the IR says. Values are dropped after their last
-    use; weights are read where they lie.
+    results are then rounded to the element types that the IR says. Ops that a Plan has as native code are
+    native code here, in their own types. Values are dropped after their last use; weights are read where they
+    lie.
 
     Args:
-        program: `@main` of tensorrt and onnx ops, as the passes leave it before clustering.
+        program: `@main`, as the passes leave it before clustering.
 
     Raises PrecisionError if the program has no entry function of such ops.
     """
@@ -99,8 +102,9 @@ class Interpreter:
         self.returned = list(last.operands)
         self.names = [spec.name for spec in program.inputs]
         self.output_names = [spec.name for spec in program.outputs]
-        self._compiled: dict[int, SingleOp] = {}
-        self.steps = tuple(_steps([op for op in body if op.name not in _CONSTANTS]))
+        self._compiled: dict[int, SingleOp | HostOp] = {}
+        self._constants: dict[ir.Value, Any] = {}
+        self.steps = tuple(_steps([op for op in body if not is_constant(op)]))
         self._dying = _last_uses(self.steps, self.returned)
 
     @cached_property
@@ -127,11 +131,13 @@ class Interpreter:
                 return [native(Op.of(step.operation), lambda value: self._value(value, values))]
             compiled = self._compiled.get(step.index)
             if compiled is None:
-                compiled = self._compiled[step.index] = SingleOp(step.operation, self.program.weights)
+                compiled = self._compiled[step.index] = self._alone(step.operation)
             results = compiled.run([self._value(value, values) for value in compiled.operands])
         except (EngineBuildError, MlirTrtError) as error:
             error.where = f"{step.op} '{step.source}'"
             raise
+        if isinstance(compiled, HostOp):
+            return results
         return [_rounded(array, value) for array, value in zip(results, step.operation.results, strict=True)]
 
     def _value(self, value: ir.Value, values: Mapping[ir.Value, Any]) -> Any:
@@ -140,7 +146,16 @@ class Interpreter:
         operation = value.owner.operation  # type: ignore[union-attr]
         if operation.name == "tensorrt.constant":
             return value_of(operation.attributes["weights"], self.program.weights)
-        return SingleOp(operation, self.program.weights).run([])[0]
+        if not is_host_op(operation):
+            return SingleOp(operation, self.program.weights).run([])[0]
+        if value not in self._constants:
+            self._constants[value] = self._alone(operation).run([])[0]
+        return self._constants[value]
+
+    def _alone(self, operation: ir.Operation) -> SingleOp | HostOp:
+        if is_host_op(operation):
+            return HostOp(operation, self.program.weights, self.program.text_source)
+        return SingleOp(operation, self.program.weights)
 
     def finish(self, values: Mapping[ir.Value, Any]) -> dict[str, Any]:
         """The outputs by name, once every op has run."""

@@ -321,3 +321,33 @@ def test_an_executor_that_is_shut_down_meanwhile() -> None:
         )
     assert list(found.df["failed"]) == [False, False, True]
     assert "the executor could not run it: CancelledError: it was shut down" in found.notes("bf16")[0]
+
+
+MIXED = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = math.exp %x : tensor<4xf32>
+  %1 = tensorrt.element_wise <kSUM>(%0, %x : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}"""
+
+
+def test_a_program_with_native_code() -> None:
+    """Errors are those of the engines' ops alone, and the notes say what runs the others."""
+    found = mt.compare(mt.from_mlir(MIXED), ("fp32", "fp16", "int8"), target=["cpu", "sm89"], **QUICK)
+    assert not found.df["failed"].any()
+    assert found.df.loc[0, "max_abs_error"] == 0 < found.df.loc[1, "max_abs_error"] < 0.1
+    assert found.df["notes"].str.contains("1 op outside the engines: native code made by MLIR runs it").all()
+
+
+def test_a_reference_that_cannot_run_is_named() -> None:
+    """The error says which op; it names another reference only where one could be run."""
+    program = mt.from_mlir("""func.func @main(%x: tensor<4xf32>) -> tensor<1xf32> {
+      %0 = arith.constant 0 : index
+      %1 = tensor.extract %x[%0] : tensor<4xf32>
+      %2 = memref.alloc() : memref<1xf32>
+      memref.store %1, %2[%0] : memref<1xf32>
+      %3 = bufferization.to_tensor %2 restrict : memref<1xf32> to tensor<1xf32>
+      return %3 : tensor<1xf32>
+    }""")
+    with pytest.raises(PrecisionError, match=r"memory.* in memref.alloc '<cell>:4:12'") as caught:
+        mt.compare(program, ("fp32", "fp16"), target="cpu", **QUICK)
+    assert caught.value.hint is None

@@ -146,3 +146,55 @@ func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
     with pytest.raises(MlirTrtError, match="sum") as caught:
         Interpreter(program).run({"arg0": np.ones(3, np.float32), "arg1": np.ones(2, np.float32)})
     assert caught.value.where == "tensorrt.element_wise 'sum'"
+
+
+HOST = """func.func @main(%x: tensor<4xf32>, %n: index) -> (tensor<4xf32>, index) {
+  %c = arith.constant dense<2.0> : tensor<4xf32>
+  %k = arith.constant 1 : index
+  %more = arith.addi %n, %k : index
+  %0 = func.call @sine(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = tensorrt.element_wise <kSUM>(%0, %c : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = linalg.map ins(%1 : tensor<4xf32>) outs(%x : tensor<4xf32>) (%i: f32, %o: f32) {
+    %square = arith.mulf %i, %i : f32
+    linalg.yield %square : f32
+  }
+  return %2, %more : tensor<4xf32>, index
+}
+func.func private @sine(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = math.sin %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+
+
+def test_native_code_runs_op_by_op_too() -> None:
+    """Ops of MLIR's own dialects, with regions, calls, numbers and constants, are followed like an engine's;
+    they compute in their own types whatever the precision is."""
+    program = mt.from_mlir(HOST)
+    x = np.linspace(-2, 2, 4, dtype=np.float32)
+    found = list(Interpreter(program).run({"arg0": x, "arg1": np.int64(3)}).values())
+    np.testing.assert_allclose(found[0], (np.sin(x) + 2) ** 2, rtol=1e-5)
+    assert found[1] == 4
+    samples = {"arg0": x, "arg1": np.array(3)}
+    assert [op.op for op in mt.ranges(program, samples).ops if op.op != "weights"] == [
+        *("func.call", "tensorrt.element_wise", "linalg.map"),
+    ]
+    curve = mt.error_curve(program, "fp16", samples).df.set_index("op")
+    assert (
+        curve.loc["func.call", "max_abs_error"]
+        == 0
+        < curve.loc["tensorrt.element_wise", "max_abs_error"]
+        < 0.01
+    )
+    assert curve["type"].to_dict() == {"func.call": "f32", "tensorrt.element_wise": "f16", "linalg.map": "f32"}
+
+
+def test_an_op_on_memory_is_named() -> None:
+    """It cannot be run by itself: the error says which op, and why."""
+    program = mt.from_mlir("""func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = bufferization.to_buffer %x read_only : tensor<4xf32> to memref<4xf32>
+      %1 = bufferization.to_tensor %0 restrict : memref<4xf32> to tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }""")
+    with pytest.raises(MlirTrtError, match=r"bufferization.to_buffer works on memory") as caught:
+        Interpreter(program).run({"arg0": np.ones(4, np.float32)})
+    assert caught.value.where == "bufferization.to_buffer '<cell>:2:12'"
