@@ -25,7 +25,7 @@ def batches(inputs: Sequence[TensorSpec], data: Any, limit: int | None = None) -
         inputs: the program's inputs.
         data: an array or a mapping from name to array (one batch), or an iterable of batches: arrays, tuples in
             the order of the inputs, or mappings. Tensors of torch count as arrays. Of what a torch DataLoader
-            gives, what follows the inputs (labels) is left out.
+            gives, labels are left out: what follows the inputs, or has a name of its own.
         limit: take no more batches than this.
 
     Raises CalibrationError: a batch with wrong names, shapes or dtypes, NaN or infinity; no batch at all; or a
@@ -84,12 +84,12 @@ def _named(inputs: Sequence[TensorSpec], item: Any, drops: bool, number: int) ->
     """A batch by input name."""
     names = [spec.name for spec in inputs]
     if isinstance(item, Mapping):
-        unknown = [str(name) for name in item if name not in names]
+        unknown = [str(name) for name in item if name not in names and not drops]
         missing = [name for name in names if name not in item]
         if unknown or missing:
             what = f"has no input {missing[0]!r}" if missing else f"has {unknown[0]!r}"
             raise CalibrationError(f"batch {number} {what}", hint=f"the inputs are {', '.join(names)}")
-        return dict(item)
+        return {name: item[name] for name in names}
     values = list(item) if isinstance(item, Sequence) and not _is_array(item) else [item]
     if drops:
         values = values[: len(names)]

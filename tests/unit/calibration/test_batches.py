@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,8 +43,15 @@ class Loader:
     dataset = ()
     batch_size = 2
 
-    def __iter__(self) -> Iterator[list[Tensor]]:
+    def __iter__(self) -> Iterator[Any]:
         return iter([[Tensor(X), Tensor(np.zeros(2))]] * 3)
+
+
+class NamedLoader(Loader):
+    """One whose batches are by name, as data sets for transformers give them."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([{"labels": Tensor(np.zeros(2)), "x": Tensor(X)}] * 3)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +64,16 @@ class Loader:
         ([(X,), [X]], 2),
         (Tensor(X), 1),
         (Loader(), 3),
+        (NamedLoader(), 3),
     ],
-    ids=["array", "mapping", "list", "generator", "tuples", "tensor", "loader"],
+    ids=["array", "mapping", "list", "generator", "tuples", "tensor", "loader", "loader by name"],
 )
 def test_forms(data: object, count: int) -> None:
     """Each form gives dictionaries of arrays."""
     found = list(batches(ONE, data))
     assert len(found) == count
     for batch in found:
+        assert list(batch) == ["x"]
         np.testing.assert_array_equal(batch["x"], X)
 
 
