@@ -12,6 +12,7 @@ Expected warnings, remarks and notes are comments: nothing here makes any.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from .errors import MlirTrtError, ParseError, SourceError, VerificationError
 from .frontends.load import load
 from .frontends.text import from_mlir
 from .ir.assembly import split_input
+from .ir.assembly.attributes import ELIDED_PREFIX
+from .ir.constants import handles_in
 from .passes.base import PassContext
 from .passes.pipeline import Pipeline
 from .profiles import parse_profiles
@@ -29,6 +32,7 @@ from .targets import parse_targets
 
 __all__ = ["Setting", "check_diagnostics", "read_text", "transform", "transform_file"]
 
+_NAMED = 3  # weights that are called by name
 _DIVIDER = "// -----"
 _EXPECTED = re.compile(
     r"expected-(error|warning|remark|note)(-re)?[ \t]*(?:@[ \t]*([+-][ \t]*\d+|above|below|unknown))?[ \t]*"
@@ -73,7 +77,9 @@ _PLAIN = Setting()
 
 def transform_file(path: str, passes: str, show: Printer, setting: Setting = _PLAIN) -> str:
     """The program of a .mlir or .onnx file after `passes`, as text."""
-    return show(_after(load(path), Pipeline.parse(passes), setting))
+    program = _after(load(path), Pipeline.parse(passes), setting)
+    _tell_of_weights([program])
+    return show(program)
 
 
 def transform(
@@ -90,7 +96,9 @@ def transform(
     programs = [
         from_mlir(part, filename=filename, unregistered=setting.unregistered) for part in _parts(text, split)
     ]
-    shown = [show(_after(program, pipeline, setting)) for program in programs]
+    done = [_after(program, pipeline, setting) for program in programs]
+    _tell_of_weights(done)
+    shown = [show(program) for program in done]
     return f"\n\n{_DIVIDER}\n\n".join(part.rstrip("\n") for part in shown)
 
 
@@ -126,6 +134,18 @@ def _after(program: Program, pipeline: Pipeline, setting: Setting = _PLAIN) -> P
     if not len(pipeline):
         return program
     return pipeline.run(program, setting.context(program), keep_snapshots=False, isolate=False).program
+
+
+def _tell_of_weights(programs: list[Program]) -> None:
+    """Say on standard error that weights are left out, if any are."""
+    named = {name for program in programs for name in handles_in(program.module.operation) & {*program.weights}}
+    lost = [name for name in sorted(named) if not name.startswith(ELIDED_PREFIX)]
+    if not lost or sys.stderr is None:
+        return
+    listed = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
+    count = f"{len(lost)} weight{'s' * (len(lost) > 1)}"
+    keep = "Program.save writes a file with them, which mt.load opens"
+    print(f"note: the text names {count} ({listed}) without their values; {keep}", file=sys.stderr)
 
 
 def _errors(text: str, filename: str, pipeline: Pipeline, setting: Setting) -> list[MlirTrtError]:

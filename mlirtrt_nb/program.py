@@ -165,16 +165,30 @@ class Program(Shown):
         return GraphView(self, function, **options)
 
     def verify(self) -> None:
-        """Check every op against its rules, and the scales of quantized tensors among the weights.
+        """Check every op against its rules, the weights against their types in the IR, and the scales of
+        quantized tensors among them.
 
         Raises VerificationError, with each broken rule in the text.
         """
         from .ir.program_checks import run_program_checks
         from .ir.verifier import verify
+        from .ir.weight_types import check_weights
 
         verify(self.module, self.text_source, self.source if self.text_source is not None else None)
         with self.context:
+            check_weights(self.module.operation, self.weights)
             run_program_checks(self.module.operation, self.weights)
+
+    def check_weights(self) -> None:
+        """Raise VerificationError for weights that the IR names and that are not there, or not of the dtype and
+        shape of its type; SourceError where the file that they are mapped from was written to since."""
+        from .files import check_unchanged
+        from .ir.weight_types import check_weights
+
+        module = self.module.operation  # reading it may rename weights
+        check_unchanged(self.weights.values())
+        with self.context:
+            check_weights(module, self.weights)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write IR and weights to one file. It appears whole, or not at all. Raises InvalidModelError."""

@@ -83,11 +83,14 @@ def _broken(program: Program) -> list[tuple[ir.Operation | None, MlirTrtError]]:
     from ..ir.locations import sources_of
     from ..ir.program_checks import run_program_checks
     from ..ir.verifier import broken_rules
+    from ..ir.weight_types import broken_weights
 
     found: list[tuple[ir.Operation | None, MlirTrtError]] = []
     for operation, error in broken_rules(program.module.operation):
         error.where = ", ".join(sources_of(operation.location)) or None
         found.append((operation, error))
+    with program.context:
+        found += broken_weights(program.module.operation, program.weights)
     if not found:
         try:
             with program.context:

@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from ..files import check_unchanged
 from ..shown import Shown
 from .base import Pass, PassContext, available, options_of
 from .mlir_pass import MlirPass
@@ -223,10 +222,10 @@ class Pipeline(Shown):
         The passes run in the worker process unless `isolate` is False; `mt.Isolation` sets its limits, and
         None follows `$MLIRTRT_NB_ISOLATE`, which is on unless it says otherwise.
 
-        Raises SourceError for what cannot be loaded, and `PassError` naming the pass that failed; its
-        `last_good` is the program before that pass, its `partial_run` the steps that went well. Raises
-        WorkerCrashed, with the same and a reproducer, for a pass that ends its process, and Cancelled when it
-        is interrupted.
+        Raises SourceError for what cannot be loaded, VerificationError for weights that are missing or not of
+        the IR's type, and `PassError` naming the pass that failed; its `last_good` is the program before that
+        pass, its `partial_run` the steps that went well. Raises WorkerCrashed, with the same and a reproducer,
+        for a pass that ends its process, and Cancelled when it is interrupted.
         """
         from ..frontends.load import load
         from ..worker import isolation_of
@@ -234,7 +233,7 @@ class Pipeline(Shown):
 
         limits = isolation_of(isolate)
         source = load(program)
-        check_unchanged(source.weights.values())
+        source.check_weights()
         return run_pipeline(self, source, context or PassContext(), keep_snapshots, reuse, limits)
 
 

@@ -142,3 +142,25 @@ def test_words_of_other_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (
         main(["opt", str(file), "-split-input-file", "-allow-unregistered-dialect", "-verify-diagnostics"]) == 0
     )
+
+
+def test_weights_that_the_text_leaves_out_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line on standard error says which, and what keeps them; what reads the text then says it again."""
+    sums = "".join(
+        f"  %w{n} = tensorrt.constant dense_resource<w{n}> : tensor<2xf32>\n"
+        f"  %{n + 1} = tensorrt.element_wise <kSUM>(%{n}, %w{n} : tensor<2xf32>, tensor<2xf32>)"
+        " -> tensor<2xf32>\n"
+        for n in range(4)
+    )
+    blobs = ", ".join(f'w{n}: "0x040000000000803F00000040"' for n in range(4))
+    resources = f"{{-# dialect_resources: {{ builtin: {{ {blobs} }} }} #-}}"
+    head, tail = "func.func @main(%0: tensor<2xf32>) -> tensor<2xf32> {\n", "  return %4 : tensor<2xf32>\n}\n"
+    given, written = tmp_path / "given.mlir", tmp_path / "written.mlir"
+    given.write_text(head + sums + tail + resources)
+    assert main(["opt", str(given), "-o", str(written)]) == 0
+    assert capsys.readouterr().err == (
+        "note: the text names 4 weights (w0, w1, w2, ...) without their values; "
+        "Program.save writes a file with them, which mt.load opens\n"
+    )
+    assert main(["opt", str(written), "--passes", "fold-batch-norm"]) == 1
+    assert "the program names weights that it does not have: w0, w1, w2 and 1 more" in capsys.readouterr().err

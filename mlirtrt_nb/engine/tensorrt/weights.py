@@ -33,7 +33,7 @@ class WeightBank:
         """The weights of a `dense` or `dense_resource` attribute, aliasing its bytes.
 
         Copied only where TensorRT lays values out otherwise: splats, strided arrays and 4-bit types.
-        Raises `EngineBuildError` for a handle whose array is not in the table.
+        Raises `EngineBuildError` for a handle whose array is not in the table, or not of its type.
         """
         shaped = ir.RankedTensorType(attribute.type)  # type: ignore[attr-defined]
         spelling = str(shaped.element_type)
@@ -60,7 +60,7 @@ class WeightBank:
         if name is None:
             return self._dense(attribute)
         if name in self._table:
-            return self._table[name]
+            return _fitting(name, self._table[name], shaped)
         if name == _ELIDED:  # printed without its bytes: builds as zeros, so that such text still compiles
             return np.zeros(shaped.shape, dtypes.by_mlir(shaped.element_type).np)
         raise EngineBuildError(f"the weights named {name!r} are not in the program's table")
@@ -71,6 +71,17 @@ class WeightBank:
             return np.asarray(memoryview(attribute))  # type: ignore[arg-type]
         except (TypeError, ValueError, BufferError):  # element types without a Python buffer, and empty ones
             return constants.value_of(attribute, {})
+
+
+def _fitting(name: str, array: np.ndarray, shaped: ir.RankedTensorType) -> np.ndarray:
+    """`array`, which TensorRT reads as the type says, by address alone."""
+    kind = dtypes.by_mlir(shaped.element_type)
+    count = int(np.prod(shaped.shape, dtype=np.int64))
+    packed = kind.bits == 4 and array.dtype.itemsize == 1 and array.size == kind.nbytes(count)
+    if not packed and (array.dtype != kind.np or array.size != count):
+        found = f"an array of {array.dtype}, {array.size} values"
+        raise EngineBuildError(f"the weights named {name!r} are {found}; their type is {shaped}")
+    return array
 
 
 def _packed(array: np.ndarray, count: int) -> np.ndarray:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from torch_mlir import ir
 
@@ -182,3 +184,67 @@ def test_a_line_outside_the_run_is_not_the_place() -> None:
         op = ir.Operation.create("test.op")
         made.add(op, sys._getframe())
     assert made.place(op) is None
+
+
+WEIGHT = """
+func.func @main(%x: tensor<4x32xf32>) -> tensor<4x32xf32> {
+  %w = tensorrt.constant dense_resource<w1> : tensor<4x32xf32>
+  %y = tensorrt.element_wise <kSUM>(%x, %w : tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  return %y : tensor<4x32xf32>
+}
+"""
+
+
+def scaling(change: Callable[[np.ndarray], Any]) -> Pass:
+    """A pass that changes the values of the weight w1."""
+
+    @mt.module_pass("scale")
+    def scale(program: mt.Program) -> None:
+        program.weights["w1"] = change(program.weights["w1"])
+
+    return scale
+
+
+def weighted() -> mt.Program:
+    """A sum with a weight of ones."""
+    program = mt.from_mlir(WEIGHT)
+    program.weights["w1"] = np.ones((4, 32), np.float32)
+    return program
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+@pytest.mark.parametrize("target", ["cpu", "sm89"])
+def test_a_weight_of_another_dtype_is_the_fault_of_the_pass(target: str, isolate: bool) -> None:
+    """No engine is built that reads the bytes of f64 as f32; the error says which weight, and the cure."""
+    scale = scaling(lambda array: array * np.linspace(0.5, 1, 4)[:, None])
+    pipeline = mt.Pipeline.default(target).insert(scale, after="onnx-to-tensorrt")
+    with pytest.raises(mt.PassError) as caught:
+        mt.compile(weighted(), target, pipeline=pipeline, cache=False, isolate=isolate)
+    error = caught.value
+    assert error.what == (
+        "pass scale left invalid IR: the weight 'w1' is an array of float64; "
+        "its type in the IR is tensor<4x32xf32>"
+    )
+    assert error.hint == "write .astype(np.float32)" and error.where == "w"
+    assert error.span is not None and "scale" in error.span.text
+
+
+def test_a_weight_of_another_shape_or_none_is_the_fault_of_the_pass() -> None:
+    """An array that is too short would be read beyond its end."""
+    with pytest.raises(mt.PassError, match=r"pass scale .* 'w1' is an array of shape \(3,\)"):
+        mt.Pipeline([scaling(lambda _: np.zeros(3, np.float32))]).run(weighted())
+
+    @mt.module_pass("lose")
+    def lose(program: mt.Program) -> None:
+        del program.weights["w1"]
+
+    with pytest.raises(mt.PassError, match=r"pass lose .* weights that it does not have: w1"):
+        mt.Pipeline([lose]).run(weighted())
+
+
+def test_new_values_of_the_type_are_taken() -> None:
+    """The Plan computes with what the pass made of the weight."""
+    pipeline = mt.Pipeline.default().insert(scaling(lambda array: array * np.float32(3)))
+    plan = mt.compile(weighted(), pipeline=pipeline.move("scale", after="onnx-to-tensorrt"), cache=False)
+    found = plan.session("cpu")(np.ones((4, 32), np.float32))
+    np.testing.assert_array_equal(found, np.full((4, 32), 4, np.float32))

@@ -110,3 +110,10 @@ def test_an_element_type_that_tensorrt_lacks() -> None:
     """f64 is refused by name."""
     with pytest.raises(EngineBuildError, match="no element type f64"):
         bank(w=np.zeros(2)).weights(handle("w", "2xf64"))
+
+
+@pytest.mark.parametrize("array", [np.ones(4), np.ones(3, np.float32), np.ones(5, np.float32)])
+def test_an_array_of_another_type_is_refused(array: np.ndarray) -> None:
+    """The builder reads by address alone: other bytes, or those behind a shorter array."""
+    with pytest.raises(EngineBuildError, match=r"'w' are an array of .*; their type is tensor<4xf32>"):
+        bank(w=array).weights(handle("w", "4xf32"))
