@@ -81,9 +81,24 @@ def dequantize(op: Op, scope: Scope) -> None:
         assert scale is not None
         scope.set(result, _multiplied(small, scale, op.attr("axis"), rank_of(value), scope))
         return
-    zero = _zero(op, scope, scope.dtype(small))
-    inputs = [small, scope.cast(_scale(op, scope), "f32"), zero]
-    scope.set(result, scope.block("DequantizeLinear", inputs, ["f32"], **_granularity(op))[0])
+    home = _home(op, scope)
+    zero = _zero(op, home, home.dtype(small))
+    inputs = [small, home.cast(_scale(op, home), "f32"), zero]
+    scope.set(result, home.block("DequantizeLinear", inputs, ["f32"], **_granularity(op))[0])
+
+
+def _home(op: Op, scope: Scope) -> Scope:
+    """The graph that a dequantization stands in: its own, or around all branches and loops for 4-bit weights.
+
+    ONNX Runtime joins those with the product behind them, but does not find weights outside of a branch, where
+    all initializers are, and refuses the model. In a loop they are dequantized once this way.
+    """
+    parts = (op.operand("input"), op.operand("scale"))
+    if element_type(parts[0]) == "i4" and all(scope.constant(part) is not None for part in parts):
+        while scope.outer is not None:
+            label, scope = scope.label, scope.outer
+            scope.label = label
+    return scope
 
 
 @emits("dynamic_quantize")
@@ -143,7 +158,7 @@ def dequantized_matrix(value: ir.Value, scope: Scope) -> str | None:
         return scope.cast(real, element_type(value))
     zero = scope.literal(np.zeros(steps.array.shape), "i8") if small == "i8" else None
     inputs = [scope.initializer(matrix), scope.cast(scope.initializer(steps), "f32"), zero]
-    name = scope.block("DequantizeLinear", inputs, ["f32"], **attributes)[0]
+    name = _home(op, scope).block("DequantizeLinear", inputs, ["f32"], **attributes)[0]
     return scope.cast(name, element_type(value))
 
 

@@ -153,3 +153,29 @@ def test_a_dequantized_vector_for_a_whole_batch() -> None:
     x = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
     wanted = x @ np.array([0.5, -1, 1.5, -64], np.float32)
     np.testing.assert_array_equal(mt.compile(program, cache=False).session("cpu")(x), wanted)
+
+
+@pytest.mark.parametrize("batch", ["N", "N,4"])
+def test_four_bit_weights_within_branches_and_loops(batch: str) -> None:
+    """A decoder whose products stand in an If, or a Loop, opens with 4-bit weights, and is near its f32."""
+    rng = np.random.default_rng(0)
+    text = f"""<ir_version: 8, opset_import: ["" : 17]> main (bool c, float[{batch},64] x, int64 n)
+      => (float[{batch},64] y, float[{batch},64] z) {{
+      y = If(c) <then_branch = t () => (float[{batch},64] a) {{ a = MatMul(x, v) }},
+                 else_branch = e () => (float[{batch},64] b) {{ b0 = MatMul(x, w) b = Relu(b0) }}>
+      z = Loop(n, , x) <body = l (int64 i, bool on, float[{batch},64] p) => (bool go, float[{batch},64] q) {{
+            go = Identity(on) r = MatMul(p, w) q = Tanh(r) }}>
+    }}"""
+    model = onnx.parser.parse_model(text)
+    for name in ("v", "w"):
+        weights = (rng.standard_normal((64, 64)) * 0.1).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weights, name))
+    x = rng.standard_normal((2, 4, 64) if "4" in batch else (2, 64)).astype(np.float32)
+    sessions = [
+        mt.compile(model, "cpu", precision, shapes={"x": x.shape}).session("cpu")
+        for precision in ("fp32", "int4")
+    ]
+    for c, n in ((True, 2), (False, 1)):
+        exact, rounded = (s.run({"c": np.array(c), "x": x, "n": np.array(n)}) for s in sessions)
+        for name in ("y", "z"):
+            assert np.abs(rounded[name] - exact[name]).max() < 0.3 * np.abs(exact[name]).max()
