@@ -183,7 +183,8 @@ def read(path: str | os.PathLike[str], kind: Kind, *, verify: bool = True) -> Co
     try:
         refuse_special(target)
         with open(target, "rb") as file:
-            mapped = SharedMap.of(file.fileno())
+            # A cached engine is touched when it is used, and written by nobody else.
+            mapped = SharedMap.of(file.fileno(), "" if kind is ENGINE else str(target))
     except ValueError:
         raise kind.error(f"{target} is empty; expected a {kind.noun} file") from None
     except OSError as error:

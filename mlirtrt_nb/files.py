@@ -73,15 +73,16 @@ def map_of(buffer: object) -> SharedMap | None:
 def check_unchanged(buffers: Iterable[object]) -> None:
     """Raise SourceError if a file that some of the buffers are mapped from was written to since.
 
-    Programs that write a model again, as `onnx.save` does, write over the bytes of the old one: weights that
-    are read then are the new ones at the places of the old, and reading beyond a shorter file ends the process.
+    What writes a model again, as `onnx.save` does, or copies a file over another, writes over the bytes of the
+    old one: weights that are read then are the new ones at the places of the old, and reading beyond a shorter
+    file ends the process.
     """
     for mapped in {
         id(found): found for found in map(map_of, buffers) if found is not None and found.path
     }.values():
         if mapped.is_changed:
             raise SourceError(
-                f"{mapped.path} was written to since it was loaded: the weights in it are others now",
+                f"{mapped.path} was written to since it was loaded: what is there now is something else",
                 hint="load it again; a file that others use is best replaced, not written over",
             )
 

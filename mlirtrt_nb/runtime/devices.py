@@ -43,7 +43,7 @@ def open_session(plan: Plan, device: str, threads: int) -> Session:
             f"the Plan cannot run on {device}: it was compiled for {compiled}",
             hint=f"compile with a target list that has {target}",
         )
-    check_unchanged(plan.weights.values())
+    check_unchanged([*plan.weights.values(), *(engine.blob for engine in plan.engine_values)])
     return Session(_program(plan, schedule, threads), plan.name)
 
 

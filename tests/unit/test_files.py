@@ -149,6 +149,24 @@ def test_a_model_that_is_written_over(tmp_path: Path, size: int) -> None:
     assert mt.compile(path, "cpu").session("cpu")(np.zeros(size, np.float32))[0] == 2
 
 
+def test_a_plan_and_a_program_that_are_copied_over(tmp_path: Path) -> None:
+    """What was loaded of them is refused; a Plan that is saved again is a new file, and leaves it as it was."""
+    path, program_path = tmp_path / "add.plan", tmp_path / "add.program"
+    _adding(tmp_path / "model.onnx", np.ones(4096, np.float32))
+    mt.compile(tmp_path / "model.onnx", "cpu", cache=False).save(path)
+    mt.load(tmp_path / "model.onnx").save(program_path)
+    plan, program = mt.Plan.load(path), mt.Program.load(program_path)
+    mt.Plan.load(path).save(path)
+    x = np.zeros(4096, np.float32)
+    assert plan.session("cpu")(x)[0] == 1
+    plan = mt.Plan.load(path)
+    for written in (path, program_path):
+        written.write_bytes(written.read_bytes()[:100])
+    for attempt in (lambda: plan.session("cpu"), lambda: mt.compile(program, "cpu")):
+        with pytest.raises(SourceError, match="was written to since it was loaded"):
+            attempt()
+
+
 def test_a_model_that_is_replaced(tmp_path: Path) -> None:
     """A new file under the old name leaves the program of the old one as it was."""
     path = tmp_path / "model.onnx"
