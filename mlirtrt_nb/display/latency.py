@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .card import Card, Note, Section, Table, table_of
 from .html import card_html
 from .text import card_text
-from .units import count, duration
+from .units import MISSING, count, duration, number
 
 if TYPE_CHECKING:
     from ..reports.latency import LatencyReport
@@ -55,8 +55,10 @@ def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {_words(entry)}" for key, entry in value.items()) or "none"
     if isinstance(value, list | tuple):
-        return "x".join(map(str, value))
-    return str(value)
+        return "x".join(map(str, value)) or "scalar"
+    if value is None:
+        return MISSING
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def latency_html(report: LatencyReport) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlirtrt_nb.display.latency import condition_rows
 from mlirtrt_nb.engine.base import Engine, EngineReport, LayerRow
 from mlirtrt_nb.errors import InputError, OptionError
 from mlirtrt_nb.reports.latency import LatencyReport, benchmark
@@ -116,6 +117,16 @@ def test_displays() -> None:
     for shown in (str(report), report._repr_html_()):
         assert "throughput" in shown.lower() and "percentile(99%)" in shown and "ONNX Runtime" in shown
     assert isinstance(report.df.attrs["throughput_qps"], float) and isinstance(report.layers, pd.DataFrame)
+
+
+def test_conditions_in_words() -> None:
+    """Shapes read as shapes, that of a number too; a time has no more digits than mean something."""
+    report = _report(Latency=[1.0, 1.0])
+    given = {"shapes": {"x": [4, 8], "n": [], "list": None}, "warmup_ms": 10 / 3, "iterations": 3}
+    report.conditions.update(given)
+    rows = dict(condition_rows(report))
+    assert rows["shapes"] == "x: 4x8; n: scalar; list: –"
+    assert (rows["warmup ms"], rows["iterations"]) == ("3.333", "3")
 
 
 def test_sources_of_renamed_layers(tmp_path: Path) -> None:
