@@ -26,23 +26,23 @@ _REASON = re.compile(r"(?:for the --\S+ option: |^(?=expected pass pipeline))(.+
 _OPTION = re.compile(r"[{ ]([a-z][a-z0-9-]*)=")
 
 # MLIR has no list of its passes; of these, which any program may want, misspelt names are recognised.
-USUAL = (
-    "canonicalize",
-    "control-flow-sink",
-    "cse",
-    "inline",
-    "loop-invariant-code-motion",
-    "mem2reg",
-    "print-ir",
-    "print-op-stats",
-    "remove-dead-values",
-    "sccp",
-    "snapshot-op-locations",
-    "strip-debuginfo",
-    "symbol-dce",
-    "symbol-privatize",
-    "topological-sort",
-)
+USUAL = {
+    "canonicalize": "Rewrites ops to simpler ones by each dialect's own rules, and folds what is constant.",
+    "control-flow-sink": "Moves ops into the only branch that reads their results.",
+    "cse": "Merges ops that compute the same from the same values, and removes those that nobody reads.",
+    "inline": "Puts the bodies of functions in the place of their calls.",
+    "loop-invariant-code-motion": "Moves ops out of loops in which they compute the same at each turn.",
+    "mem2reg": "Turns memory that only loads and stores reach into values.",
+    "print-ir": "Writes the IR to standard error.",
+    "print-op-stats": "Counts the ops of each kind, to standard error.",
+    "remove-dead-values": "Removes arguments, results and ops whose values nobody reads.",
+    "sccp": "Follows constants through branches and calls, and puts them in the place of what they decide.",
+    "snapshot-op-locations": "Makes each op's location its place in the IR as it is printed now.",
+    "strip-debuginfo": "Removes the locations of all ops.",
+    "symbol-dce": "Removes private functions and other symbols to which nothing refers.",
+    "symbol-privatize": "Makes functions and other symbols private.",
+    "topological-sort": "Puts ops after those whose results they read.",
+}
 
 
 class MlirPass(Pass):
@@ -56,6 +56,7 @@ class MlirPass(Pass):
     def __init__(self, name: str, options: dict[str, Any] | None = None) -> None:
         self.name = name  # type: ignore[misc]
         self.options = dict(options or {})
+        self.__doc__ = USUAL.get(name, "A pass that is registered in MLIR, run on the module.")
 
     @property
     def pipeline_text(self) -> str:

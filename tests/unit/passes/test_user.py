@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 
 import numpy as np
 import pytest
@@ -185,6 +186,13 @@ def test_an_unknown_pass_suggests_near_names(name, hint) -> None:
 def test_the_usual_passes_of_mlir_exist() -> None:
     """Every name that is suggested can be run."""
     assert [entry.name for entry in mt.Pipeline(USUAL)] == list(USUAL)
+
+
+def test_passes_of_mlir_say_what_they_do() -> None:
+    """A pipeline's card has a sentence of its own for each, as it has for the package's passes."""
+    card = unescape(mt.Pipeline.default()._repr_html_())
+    assert USUAL["canonicalize"] in card and USUAL["cse"] in card
+    assert len(set(USUAL.values())) == len(USUAL)
 
 
 def test_invalid_ir_is_said_to_be_why() -> None:
