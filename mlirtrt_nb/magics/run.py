@@ -69,7 +69,7 @@ class TrtRunMagics(Magics):
     @command(_run)
     def trt_run(self, arguments: Namespace, scope: Scope) -> Any:
         session = self._session(scope, arguments.plan, arguments.device)
-        positional, named = _inputs(scope, arguments.inputs)
+        positional, named = _inputs(scope, arguments.inputs, session)
         outputs = session(*positional, **named)
         scope.store(arguments.name, outputs)
         return outputs
@@ -81,7 +81,7 @@ class TrtRunMagics(Magics):
         session = self._session(scope, arguments.plan, arguments.device)
         report = benchmark(
             session,
-            _by_name(session, *_inputs(scope, arguments.inputs)),
+            _by_name(session, *_inputs(scope, arguments.inputs, session)),
             warmup_ms=arguments.warmup,
             duration_ms=arguments.duration,
             iterations=arguments.iterations,
@@ -122,13 +122,15 @@ def _as_plan(found: Any, text: str) -> Plan:
     raise UsageError(f"{text} is a {type(found).__name__}, not a Plan; %trt_compile {text} makes one")
 
 
-def _inputs(scope: Scope, words: list[str]) -> tuple[list[Any], dict[str, Any]]:
+def _inputs(scope: Scope, words: list[str], session: Session) -> tuple[list[Any], dict[str, Any]]:
     """Arrays by position and by name, from `VAR` and `input=VAR`."""
+    names = sorted((entry.name for entry in session.inputs), key=len, reverse=True)
     positional, named = [], {}
     for word in words:
-        name, equals, variable = word.partition("=")
-        if equals and name.isidentifier():
-            named[name] = scope.find(variable, f"input {name!r}")
+        # A name need not be one of Python's: input.1, gpu_0/data_0, or one with an equals sign.
+        name = next((name for name in names if word.startswith(f"{name}=")), word.partition("=")[0])
+        if name != word and (name in names or name.isidentifier()):
+            named[name] = scope.find(word[len(name) + 1 :], f"input {name!r}")
         else:
             positional.append(scope.find(word, "an input"))
     return positional, named

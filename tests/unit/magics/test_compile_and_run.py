@@ -103,6 +103,22 @@ def test_the_session_is_kept(shell: InteractiveShell, plan: mt.Plan) -> None:
     np.testing.assert_array_equal(shell.run_line_magic("trt_run", "session x y"), X + Y)
 
 
+@pytest.mark.parametrize("name", ["input.1", "gpu_0/data:0", "a=b", "two words", "class"])
+def test_inputs_that_python_could_not_name(shell: InteractiveShell, name: str) -> None:
+    """An input is given by its name whatever that is, beside another whose name begins alike."""
+    text = """func.func @main(%x: tensor<4xf32> {plan.name = "NAME"}, %y: tensor<4xf32> {plan.name = "a"})
+    -> tensor<4xf32> {
+  %s = tensorrt.element_wise <kSUB>(%x, %y : tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}"""
+    plan = mt.compile(mt.load(text.replace("NAME", name)), "cpu")
+    one, two = np.full(4, 1, np.float32), np.full(4, 2, np.float32)
+    shell.push({"plan": plan, "one": one, "two": two})
+    assert shell.run_line_magic("trt_run", f'plan a=two "{name}=one"')[0] == -1
+    report = shell.run_line_magic("trt_bench", f'plan "{name}=one" a=two[:] --duration 1 --warmup 0')
+    assert report.conditions["inputs"] == "given"
+
+
 def test_magics_see_local_variables(shell: InteractiveShell, plan: mt.Plan) -> None:
     """Inside a function, its own variables are found."""
     code = (
