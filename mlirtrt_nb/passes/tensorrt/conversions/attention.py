@@ -168,7 +168,7 @@ class _Mask:
         if self.node.input(3) is not None:
             parts.append(self._given(self.node[3]))
         if self.lengths is not None:
-            before = self.emit.binary("kLESS", self._positions(self.columns, 3), self._length())
+            before = self.emit.binary("kLESS", self.emit.positions(self.columns, 3, 4), self._length())
             parts.append(self._chosen(before))
         if not parts:
             return None
@@ -213,23 +213,11 @@ class _Mask:
             return entry
         return self.emit.unsqueeze(self.emit.scalar(entry), [0, 1, 2])
 
-    def _positions(self, count: int | Dim, axis: int) -> ir.Value:
-        """0, 1, 2, ... along `axis` of four."""
-        if isinstance(count, int):
-            shape = [1, 1, 1, 1]
-            shape[axis] = count
-            return self.emit.constant(np.arange(count, dtype=np.int64).reshape(shape), "positions")
-        attributes = {"static_start": 0.0, "static_step": 1.0}
-        line = self.emit.op(
-            "linspace", [self.emit.scalar(count), None, None], attributes, self.emit.type([None], "i64")
-        )
-        return self.emit.unsqueeze(line, [n for n in range(4) if n != axis])
-
     def _allowed(self) -> ir.Value:
         """Which keys causality and windows leave to each query, where positions are only known at run time."""
         emit = self.emit
-        frontier = emit.binary("kSUM", self._positions(self.rows, 2), self._as_tensor(self._offset()))
-        ahead = emit.binary("kSUB", self._positions(self.columns, 3), frontier)
+        frontier = emit.binary("kSUM", self.emit.positions(self.rows, 2, 4), self._as_tensor(self._offset()))
+        ahead = emit.binary("kSUB", self.emit.positions(self.columns, 3, 4), frontier)
         limits = []
         if self.causal:
             limits.append(emit.with_number("kLESS", ahead, 1))

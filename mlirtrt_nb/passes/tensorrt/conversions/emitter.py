@@ -236,6 +236,16 @@ class Emitter(Values):
         """An element of a shape as an i64 vector of one."""
         return self.vector([entry])
 
+    def positions(self, count: int | Dim, axis: int, rank: int) -> ir.Value:
+        """0, 1, 2, ... as i64 along one axis of `rank`."""
+        if isinstance(count, int):
+            shape = [1] * rank
+            shape[axis] = count
+            return self.constant(np.arange(count, dtype=np.int64).reshape(shape), "positions")
+        steps = {"static_start": 0.0, "static_step": 1.0}
+        line = self.op("linspace", [self.scalar(count), None, None], steps, self.type([None], "i64"))
+        return self.unsqueeze(line, [n for n in range(rank) if n != axis])
+
 
 def broadcast(a: Shape, b: Shape) -> list[int | None]:
     """The dimensions of two shapes of one rank together. Refuses if they cannot be."""

@@ -10,6 +10,8 @@ from .node import Node, Refused, converter, element, rank_of, shape_of
 
 __all__ = ["arg_extreme", "top_k"]
 
+_FAR = 2**40  # further than any column is from its row
+
 
 def top_k(
     emit: Emitter, x: ir.Value, kind: str, axis: int, k: int | ir.Value, length: int | None = None
@@ -98,12 +100,17 @@ def _one_hot(node: Node, emit: Emitter) -> ir.Value:
 
 @converter("Trilu")
 def _trilu(node: Node, emit: Emitter) -> ir.Value:
-    rows, columns = shape_of(node[0])[-2:]
-    if rows is None or columns is None:
-        raise Refused("dynamic rows or columns")
-    offset = node.ints(1, "k") or [0]
-    ones = np.ones((rows, columns), bool)
-    kept = np.triu(ones, offset[0]) if node.attr("upper", 1) else np.tril(ones, offset[0])
-    x = node[0]
-    mask = emit.constant(kept.reshape((1,) * (rank_of(x) - 2) + kept.shape), "triangle")
-    return emit.select(mask, x, emit.filled(0, element(x), (1,) * rank_of(x)))
+    """Columns that are at least, or at most, `k` ahead of their row; the others are zero."""
+    x, upper = node[0], bool(node.attr("upper", 1))
+    rank, (offset,) = rank_of(x), node.ints(1, "k") or [0]
+    offset = min(max(offset, -_FAR), _FAR)
+    rows, columns = emit.sizes(x)[-2:]
+    if isinstance(rows, int) and isinstance(columns, int):
+        ones = np.ones((1,) * (rank - 2) + (rows, columns), bool)
+        mask = emit.constant(np.triu(ones, offset) if upper else np.tril(ones, offset), "triangle")
+    else:
+        ahead = emit.binary(
+            "kSUB", emit.positions(columns, rank - 1, rank), emit.positions(rows, rank - 2, rank)
+        )
+        mask = emit.with_number("kGREATER" if upper else "kLESS", ahead, offset - 1 if upper else offset + 1)
+    return emit.select(mask, x, emit.filled(0, element(x), (1,) * rank))

@@ -317,6 +317,20 @@ def test_trilu_and_eye():
     check(model("(float[3,4] x) => (float[3,4] y)", "y = EyeLike<k = 1>(x)"), {"x": normal(3, 4)})
 
 
+@pytest.mark.parametrize("upper", [0, 1])
+@pytest.mark.parametrize("k", [-2, 0, 1, MAX, -MAX])
+def test_triangles_of_varying_lengths(upper, k):
+    """A causal mask of any sequence length stays in the engine."""
+    proto = model(
+        "(float[N,R,C] x) => (float[N,R,C] y)",
+        f"y = Trilu<upper = {upper}>(x, k)",
+        {"k": np.array(k, np.int64)},
+    )
+    for shape in ((1, 1, 1), (2, 3, 5), (1, 4, 2)):
+        check(proto, {"x": normal(*shape)})
+    assert not fallbacks(converted(proto))
+
+
 def test_what_reads_an_unknown_rank_stays():
     """An op whose second result nobody reads, on a value of unknown rank, stays with a reason."""
     program = converted(model("(float[] x, float[4] s) => (float[] y)", "y = LayerNormalization(x, s)"))
