@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import CalibrationError
 from .files import checked_path, reason, write_text
+from .kind_name import kind_name
 from .shown import Shown
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Calibration(Shown):
     def __post_init__(self) -> None:
         if not isinstance(self.ranges, Mapping):
             raise CalibrationError(
-                f"ranges are a {type(self.ranges).__name__}",
+                f"ranges are {kind_name(self.ranges)}",
                 where=self.path,
                 hint="give a mapping from a tensor's name to its range",
             )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .entry_point import with_main
 from .errors import Cancelled, OptionError
+from .kind_name import kind_name
 from .precision import Precision, check_supported
 from .profiles import parse_profiles
 from .program import Program
@@ -72,7 +73,7 @@ def compile(
 
     if progress is not None and not callable(progress):
         raise OptionError(
-            f"progress= is a {type(progress).__name__}", hint="give a function of phase, done and total"
+            f"progress= is {kind_name(progress)}", hint="give a function of phase, done and total"
         )
     targets = parse_targets(target)
     chosen = Precision.of(precision)

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .errors import InputError, OptionError
+from .kind_name import kind_name
 from .program import Program, TensorSpec
 from .runtime.host_argument import HostArgument
 from .worker import Isolation, isolation_of
@@ -209,7 +210,7 @@ def _function(program: Program, name: str | None) -> ir.Operation:
         return entry
     found = {path: op for path, op in functions(program.module) if not op.is_external}
     if not isinstance(name, str):
-        raise OptionError(f"func= is a {type(name).__name__}", hint="give the name of a function")
+        raise OptionError(f"func= is {kind_name(name)}", hint="give the name of a function")
     if name.lstrip("@") in found:
         return found[name.lstrip("@")].operation
     close = get_close_matches(name, list(found), 1)

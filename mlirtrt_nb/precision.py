@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 from .activation_ranges import METHODS, Calibration
 from .errors import PrecisionError
+from .kind_name import kind_name
 
 if TYPE_CHECKING:
     from .ir.builder import Op
@@ -72,7 +73,7 @@ class Keep:
                 ) from None
         elif not callable(self.pattern):
             raise PrecisionError(
-                f"keep= holds a {type(self.pattern).__name__}",
+                f"keep= holds {kind_name(self.pattern)}",
                 hint="give an op's name, a regular expression, or a function of an op",
             )
 
@@ -250,7 +251,7 @@ def _keeps(given: Any) -> tuple[Keep, ...]:
         return tuple(Keep(pattern, type_) for pattern, type_ in given.items())
     if not isinstance(given, Iterable) or isinstance(given, bytes):
         raise PrecisionError(
-            f"keep= is a {type(given).__name__}", hint="give patterns, or a mapping from pattern to type"
+            f"keep= is {kind_name(given)}", hint="give patterns, or a mapping from pattern to type"
         )
     return tuple(entry if isinstance(entry, Keep) else Keep(entry) for entry in given)
 

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "mlirtrt_nb"
 
 # A module may import what stands in its own row or above it.
 ROWS = [
-    {"errors", "progress", "shown"},
+    {"errors", "kind_name", "progress", "shown"},
     {"target_names"},
     {"ir"},
     {"files", "array_files", "memory", "native_output", "same_bytes", "weights"},

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import CalibrationError, Cancelled
 from ..ir import dtypes
+from ..kind_name import kind_name
 from ..program import TensorSpec
 from ..progress import Progress
 
@@ -70,7 +71,7 @@ def _items(data: Any) -> Iterable[Any]:
         return [data]
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
         raise CalibrationError(
-            f"calibration inputs are a {type(data).__name__}",
+            f"calibration inputs are {kind_name(data)}",
             hint="give an array, a mapping from name to array, or an iterable of these",
         )
     return data

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import Cancelled, OptionError, PrecisionError
 from ..frontends.load import load
+from ..kind_name import kind_name
 from ..numerics.conversion import at_precision, converted, placement
 from ..numerics.error_curve import ErrorCurve, curve_of
 from ..numerics.interpreter import Interpreter
@@ -80,7 +81,7 @@ def compare(
     check_device(device)
     if executor is not None and not isinstance(executor, Executor):
         raise OptionError(
-            f"executor= is a {type(executor).__name__}", hint="give a concurrent.futures.Executor, or None"
+            f"executor= is {kind_name(executor)}", hint="give a concurrent.futures.Executor, or None"
         )
     source = program if isinstance(program, Program) else load(program)
     targets = parse_targets(default_targets() if target is None else target)
@@ -135,7 +136,7 @@ def _chosen(precisions: Any, reference: Any) -> tuple[str, dict[str, Precision]]
         precisions = (precisions,)
     if not isinstance(precisions, Iterable):
         raise OptionError(
-            f"precisions= is a {type(precisions).__name__}", hint="give names, such as ('fp32', 'fp16', 'int8')"
+            f"precisions= is {kind_name(precisions)}", hint="give names, such as ('fp32', 'fp16', 'int8')"
         )
     chosen: dict[str, Precision] = {}
     if isinstance(precisions, Mapping):

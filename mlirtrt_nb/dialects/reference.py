@@ -16,6 +16,7 @@ from ..errors import OptionError
 from ..ir.context import definitions, op_named
 from ..ir.hints import near_ops
 from ..ir.opdef import Attr, DialectDef, OpDef, Operand, ResultDef
+from ..kind_name import kind_name
 
 __all__ = ["PAGES", "OpHelp", "help_op", "help_text", "markdown", "write"]
 
@@ -54,7 +55,7 @@ def help_op(name: str) -> OpHelp:
     """
     if not isinstance(name, str):
         raise OptionError(
-            f"an op goes by its name, not by a {type(name).__name__}", hint="mt.help_op('tensorrt.slice')"
+            f"an op goes by its name, not by {kind_name(name)}", hint="mt.help_op('tensorrt.slice')"
         )
     found = op_named(name)
     if found is not None:

@@ -14,6 +14,7 @@ from ..errors import InvalidModelError, SourceError
 from ..files import checked_path, refuse_special
 from ..ir.constants import handles_in
 from ..ir.context import load_chlo, new_context, shown_name
+from ..kind_name import kind_name
 from ..program import Program
 from .text import from_mlir, weights_of
 
@@ -106,7 +107,7 @@ def from_stablehlo(source: str | os.PathLike[str] | bytes, *, name: str | None =
         return _named(from_mlir(source, filename="<text>"), name)
     if not isinstance(source, str | os.PathLike):
         raise SourceError(
-            f"from_stablehlo takes text, bytes or a path, not a {type(source).__name__}",
+            f"from_stablehlo takes text, bytes or a path, not {kind_name(source)}",
             hint="serialize it first, for instance by jax.export's mlir_module()",
         )
     return read_file(checked_path(source, SourceError), name)

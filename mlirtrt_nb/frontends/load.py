@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..container import PLAN, PROGRAM, kind_of
 from ..errors import SourceError
 from ..files import checked_path
+from ..kind_name import kind_name
 from ..program import Program
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def load(source: str | os.PathLike[str] | bytes | ModelProto | Any, *, name: str
             "a Plan is compiled already",
             hint="give the model, or the program of mt.load, that it was made of; plan.program is to look at",
         )
-    raise SourceError(f"cannot load a program from a {kind}", hint=f"load takes {SUPPORTED}")
+    shown = kind_name(source) if kind.startswith("builtins.") else f"a {kind}"
+    raise SourceError(f"cannot load a program from {shown}", hint=f"load takes {SUPPORTED}")
 
 
 def _is_text(source: str) -> bool:

@@ -16,6 +16,7 @@ from ..ir.assembly.sourcemap import Lines
 from ..ir.assembly.tokens import BLANK, IDENT, STRING, TYPE, unquote
 from ..ir.context import load_chlo, new_context
 from ..ir.verifier import verify
+from ..kind_name import kind_name
 from ..program import Program
 
 __all__ = ["from_mlir", "weights_of"]
@@ -57,7 +58,7 @@ def _refuse_path(text: str) -> None:
     """Raise ParseError for what is no text, and for the name of a file where its text was expected."""
     if not isinstance(text, str):
         raise ParseError(
-            f"from_mlir takes the text of a program, not a {type(text).__name__}",
+            f"from_mlir takes the text of a program, not {kind_name(text)}",
             hint="mt.load takes files, bytes and models",
         )
     if "\n" not in text and text.strip().endswith((".mlir", ".mlirbc", ".onnx")):

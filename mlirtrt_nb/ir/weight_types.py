@@ -11,6 +11,7 @@ import numpy as np
 from torch_mlir import ir
 
 from ..errors import VerificationError
+from ..kind_name import kind_name
 from . import dtypes
 from .locations import sources_of
 from .rejoin import HandleReader
@@ -62,7 +63,7 @@ def _error(operation: ir.Operation, what: str, hint: str | None) -> Verification
 def problem_of(array: object, kind: ir.Type) -> tuple[str, str | None] | None:
     """Why `array` cannot be the weight of a tensor type, and what to do about it; None if it can."""
     if not isinstance(array, np.ndarray):
-        return f"is a {type(array).__name__}, not an array", "give a NumPy array"
+        return f"is {kind_name(array)}, not an array", "give a NumPy array"
     if not isinstance(kind, ir.RankedTensorType):
         return None
     shaped = ir.RankedTensorType(kind)

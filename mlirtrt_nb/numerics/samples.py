@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..kind_name import kind_name
 from ..profiles import Profile, parse_profiles
 from ..program import Program, TensorSpec
 from ..reports.synthetic import synthetic_inputs
@@ -127,7 +128,7 @@ def _listed(specs: Sequence[TensorSpec], inputs: Any) -> list[Any]:
         return [inputs]
     if isinstance(inputs, str | bytes) or not isinstance(inputs, Iterable):
         raise InputError(
-            f"inputs= is a {type(inputs).__name__}",
+            f"inputs= is {kind_name(inputs)}",
             hint="give a mapping from input to array, or a list of such mappings",
         )
     entries = list(inputs)
@@ -152,7 +153,7 @@ def _checked(checker: InputChecker, sample: Any, where: str | None) -> list[Any]
     except InputError as error:
         raise InputError(error.what, where=error.where or where, hint=error.hint) from None
     raise InputError(
-        f"a sample is a {type(sample).__name__}",
+        f"a sample is {kind_name(sample)}",
         where=where,
         hint="samples are mappings from input to array",
     )

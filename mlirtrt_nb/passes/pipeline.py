@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
+from ..kind_name import kind_name
 from ..shown import Shown
 from .base import Pass, PassContext, available, options_of
 from .mlir_pass import MlirPass
@@ -101,7 +102,7 @@ class Pipeline(Shown):
             return Pipeline.parse(given)
         if not isinstance(given, Pipeline):
             raise OptionError(
-                f"pipeline= is a {type(given).__name__}",
+                f"pipeline= is {kind_name(given)}",
                 hint="give a Pipeline, its text, or None for the default one",
             )
         return given
@@ -110,7 +111,7 @@ class Pipeline(Shown):
     def parse(text: str) -> Pipeline:
         """Read what `str(pipeline)` writes. Raises OptionError naming the entry at fault."""
         if not isinstance(text, str):
-            raise OptionError(f"the text of a pipeline is a {type(text).__name__}")
+            raise OptionError(f"the text of a pipeline is {kind_name(text)}")
         return Pipeline([_parse_entry(part) for part in split_entries(text) if part])
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError, PassError, SourceSpan
+from ..kind_name import kind_name
 from .base import PHASES, Pass
 from .users import remember
 
@@ -29,7 +30,7 @@ class ScriptPass(Pass):
         if phase not in PHASES:
             raise OptionError(f"phase {phase!r} is not one of {', '.join(PHASES)}")
         if not isinstance(text, str):
-            raise OptionError(f"the text of pass {name} is a {type(text).__name__}")
+            raise OptionError(f"the text of pass {name} is {kind_name(text)}")
         from ..ir.diagnostics import span_at
 
         self.name = name  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import OptionError
+from ..kind_name import kind_name
 from .base import Pass, available
 
 __all__ = ["check_name", "remember", "user_pass", "user_passes"]
@@ -13,7 +14,7 @@ _PASSES: dict[str, Pass] = {}
 def check_name(name: str) -> None:
     """Raise OptionError for a name that the text of a pipeline cannot have, or that is taken."""
     if not isinstance(name, str):
-        raise OptionError(f"the name of a pass is text, not a {type(name).__name__}")
+        raise OptionError(f"the name of a pass is text, not {kind_name(name)}")
     if not name or name != name.strip() or name.startswith("-") or set(name) & set(",{}"):
         raise OptionError(
             f"{name!r} cannot name a pass", hint="no commas, no braces, no minus or blank before it"

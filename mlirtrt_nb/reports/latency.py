@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..kind_name import kind_name
 from ..shown import Shown
 from .statistics import summarize, variation
 from .synthetic import synthetic_inputs
@@ -52,7 +53,7 @@ def benchmark(
 
     if not isinstance(session, Session):
         raise OptionError(
-            f"benchmark measures a Session, not a {type(session).__name__}", hint="mt.benchmark(plan.session())"
+            f"benchmark measures a Session, not {kind_name(session)}", hint="mt.benchmark(plan.session())"
         )
     for name, value in (("warmup_ms", warmup_ms), ("duration_ms", duration_ms), ("iterations", iterations)):
         if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):

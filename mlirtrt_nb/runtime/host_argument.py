@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..kind_name import kind_name
 from .inputs import as_array, refuse_masked, spelled
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class HostArgument:
             return found[()]
         if not isinstance(value, np.generic) and self._holds(found):
             return self._fitting(found)[()]
-        raise InputError(f"input {self.name!r} is a {_kind_name(value)}, expected {self.kind}")
+        raise InputError(f"input {self.name!r} is {_kind_name(value)}, expected {self.kind}")
 
     def _holds(self, found: np.ndarray) -> bool:
         """Whether the type is of the kind of a Python number, or of a wider kind."""
@@ -70,7 +71,7 @@ class HostArgument:
             return value
         if self.kind.kind == "memref" and not isinstance(value, np.ndarray):
             raise InputError(
-                f"input {self.name!r} is a {_kind_name(value)}; a memref is changed in place",
+                f"input {self.name!r} is {_kind_name(value)}; a memref is changed in place",
                 hint="give a NumPy array",
             )
         array = as_array(value, f"input {self.name!r}")
@@ -127,4 +128,6 @@ def _limits(dtype: str) -> tuple[int, int] | None:
 
 def _kind_name(value: Any) -> str:
     dtype = getattr(value, "dtype", None)
-    return type(value).__name__ if dtype is None or isinstance(value, np.generic) else f"{dtype} array"
+    if dtype is None or isinstance(value, np.generic):
+        return kind_name(value)
+    return f"{'an' if dtype.name.startswith('int') else 'a'} {dtype} array"

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..ir import dtypes
+from ..kind_name import kind_name
 from .device_array import device_array
 from .schedule import Range, Signature
 
@@ -59,15 +60,13 @@ class InputChecker:
             return self.positional(values)
         if isinstance(values, np.ndarray) or hasattr(values, "__dlpack__"):
             return self.positional([values])
-        raise InputError(
-            f"inputs are arrays by name or in order, not a {type(values).__name__}", hint=self._hint()
-        )
+        raise InputError(f"inputs are arrays by name or in order, not {kind_name(values)}", hint=self._hint())
 
     def check_names(self, values: Mapping[str, Any]) -> None:
         """Check that there is a value for each input, and no other. Raises InputError."""
         if not isinstance(values, Mapping):
             raise InputError(
-                f"inputs are a mapping from name to array, not a {type(values).__name__}", hint=self._hint()
+                f"inputs are a mapping from name to array, not {kind_name(values)}", hint=self._hint()
             )
         for name in values:
             if name not in self._names:
@@ -106,7 +105,8 @@ class InputChecker:
         problems = [self._misfit(n, shapes) for n in range(profiles)]
         if problems and all(problems):
             first = problems[0]
-            more = f" (and none of the other {profiles - 1} profiles fits)" if profiles > 1 else ""
+            others = "the other profile does not fit" if profiles == 2 else "none of the other profiles fits"
+            more = f" (and {others})" if profiles > 1 else ""
             raise InputError(f"{first}{more}", hint="compile with shapes= (--shape) that cover it")
 
     def _misfit(self, profile: int, shapes: Sequence[tuple[int, ...]]) -> str | None:
@@ -182,12 +182,11 @@ class _Check:
             return
         if array.dtype.kind not in "biufc":
             raise InputError(
-                f"input {name!r} is a {type(value).__name__}, expected an array of {wanted}",
+                f"input {name!r} is {kind_name(value)}, expected an array of {wanted}",
                 hint="run({...}) takes inputs by name" if isinstance(value, Mapping) else None,
             )
-        kind = type(value).__name__
         raise InputError(
-            f"input {name!r} is a {kind} that makes an array of {array.dtype}, expected {wanted}",
+            f"input {name!r} is {kind_name(value)} that makes an array of {array.dtype}, expected {wanted}",
             hint=f"np.asarray({name if name.isidentifier() else '...'}, {wanted.name!r})",
         )
 

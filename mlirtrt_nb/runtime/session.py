@@ -15,6 +15,7 @@ import numpy as np
 from ..engine.onnxruntime.failures import failure_of
 from ..errors import InputError, MlirTrtError, OptionError
 from ..ir import dtypes
+from ..kind_name import kind_name
 from ..memory import no_room
 from .device_array import device_array
 from .inputs import InputChecker, as_array, spelled
@@ -201,7 +202,7 @@ class Session:
         outs = {signature.name for signature in self.outputs}
         for side, given in (("inputs", inputs), ("outputs", outputs)):
             if given is not None and not isinstance(given, Mapping):
-                raise InputError(f"{side} are a mapping from name to buffer, not a {type(given).__name__}")
+                raise InputError(f"{side} are a mapping from name to buffer, not {kind_name(given)}")
         named = {("input", name): value for name, value in (inputs or {}).items()}
         named |= {("output", name): value for name, value in (outputs or {}).items()}
         for name, value in buffers.items():

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import OptionError
+from ..kind_name import kind_name
 from ..memory import machine_bytes
 from . import inside
 
@@ -73,7 +74,7 @@ def isolation_of(given: bool | Isolation | None) -> Isolation | None:
     """
     if given is not None and not isinstance(given, bool | Isolation):
         raise OptionError(
-            f"isolate= is a {type(given).__name__}", hint="give True, False, or mt.Isolation(timeout=60)"
+            f"isolate= is {kind_name(given)}", hint="give True, False, or mt.Isolation(timeout=60)"
         )
     if given is False or inside.active() or sys.platform != "linux" or not sys.executable:
         return None

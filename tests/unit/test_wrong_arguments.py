@@ -74,7 +74,7 @@ def test_progress(program: mt.Program) -> None:
         mt.compile(program, shapes=SHAPES, progress=lambda *event: False)
     with pytest.raises(ZeroDivisionError):
         mt.compile(program, shapes=SHAPES, progress=lambda *event: bool(1 / 0))
-    with pytest.raises(OptionError, match="progress= is a int"):
+    with pytest.raises(OptionError, match="progress= is an int"):
         mt.compile(program, shapes=SHAPES, progress=5)  # type: ignore[arg-type]
 
 
@@ -105,7 +105,7 @@ def test_a_name_that_is_no_text(session: Any) -> None:
             r"a list that makes an array of float64, expected float32\n  hint: np.asarray\(x, 'float32'\)",
         ),
         (3.0, "a float that makes an array of float64"),
-        (None, "is a NoneType, expected an array of float32"),
+        (None, "is None, expected an array of float32"),
         ({"x": X}, "is a dict, expected an array of float32"),
         ("abc", "is a str, expected an array of float32"),
     ],
@@ -152,7 +152,7 @@ def test_what_benchmark_measures(program: mt.Program, session: Any) -> None:
     """A Plan in a Session's place is told how to become one; so are inputs that are none."""
     with pytest.raises(OptionError, match=r"not a Plan\n  hint: mt.benchmark\(plan.session\(\)\)"):
         mt.benchmark(mt.compile(program, shapes=SHAPES))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="not a int"):
+    with pytest.raises(InputError, match="not an int"):
         mt.benchmark(session, 5)  # type: ignore[arg-type]
 
 

@@ -111,7 +111,7 @@ BAD = {
     "empty": (np.ones((0, 4), np.float32), "the array is empty"),
     "count": ([(X, X)], "batch 1 has 2 arrays for 1 inputs"),
     "text": ("inputs.npz", "calibration inputs are a str"),
-    "number": (3, "calibration inputs are a int"),
+    "number": (3, "calibration inputs are an int"),
 }
 
 

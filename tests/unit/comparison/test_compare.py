@@ -246,7 +246,7 @@ def test_figure_and_cards(found: mt.Comparison) -> None:
     ("arguments", "error", "words"),
     [
         ({"precisions": ()}, OptionError, "empty"),
-        ({"precisions": 3}, OptionError, "is a int"),
+        ({"precisions": 3}, OptionError, "is an int"),
         ({"precisions": ("fp17",)}, PrecisionError, "fp17"),
         ({"reference": "exact"}, PrecisionError, "exact"),
         ({"inputs": {"z": np.ones(3)}}, InputError, "no input 'z'"),
@@ -255,7 +255,7 @@ def test_figure_and_cards(found: mt.Comparison) -> None:
         ({"duration_ms": 0}, OptionError, "above 0"),
         ({"duration_ms": "long"}, OptionError, "must be a number"),
         ({"device": "tpu"}, OptionError, "unknown device 'tpu'"),
-        ({"executor": 2}, OptionError, "executor= is a int"),
+        ({"executor": 2}, OptionError, "executor= is an int"),
     ],
 )
 def test_bad_arguments_are_one_short_error(arguments: Any, error: type[Exception], words: str) -> None:

@@ -92,7 +92,7 @@ def test_unknown_name_suggests(name, hint):
 
 def test_help_of_no_name():
     """What is no name is told apart from one that there is not."""
-    with pytest.raises(OptionError, match="an op goes by its name, not by a int"):
+    with pytest.raises(OptionError, match="an op goes by its name, not by an int"):
         mt.help_op(3)
 
 

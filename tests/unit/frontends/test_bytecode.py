@@ -98,7 +98,7 @@ def test_what_cannot_be_read(
             mt.from_stablehlo(data)
     with pytest.raises(SourceError, match="no such file"):
         mt.from_stablehlo(tmp_path / "missing.stablehlo")
-    with pytest.raises(SourceError, match="takes text, bytes or a path, not a int"):
+    with pytest.raises(SourceError, match="takes text, bytes or a path, not an int"):
         mt.from_stablehlo(3)
     assert capfd.readouterr().err == ""
 

@@ -93,11 +93,11 @@ def test_a_generator_for_a_dynamic_input() -> None:
     ("given", "words"),
     [
         ([], "inputs= holds no samples"),
-        ([None], "a sample is a NoneType"),
-        ([np.ones(3, np.float32), 5], "a sample is a int\n  in sample 1"),
+        ([None], "a sample is None"),
+        ([np.ones(3, np.float32), 5], "a sample is an int\n  in sample 1"),
         ([np.ones(3, np.float32), np.ones((3, 1), np.float32)], "has shape 3x1, expected ?\n  in sample 1"),
         ([np.ones(3, np.float32), np.ones(3)], "has dtype float64, expected float32\n  in sample 1"),
-        ({"x": 3}, "'x' is a int that makes an array of int64"),
+        ({"x": 3}, "'x' is an int that makes an array of int64"),
     ],
 )
 def test_bad_samples_of_a_dynamic_input(given: Any, words: str) -> None:
@@ -129,9 +129,9 @@ def test_samples_without_a_number() -> None:
         (np.full_like(X, np.nan), "holds NaN"),
         ([X, np.full_like(X, np.inf)], "holds infinity"),
         ([], "no samples"),
-        (3, "is a int"),
+        (3, "is an int"),
         ("x.npy", "is a str"),
-        ([3], "a sample is a int"),
+        ([3], "a sample is an int"),
     ],
 )
 def test_bad_inputs_are_one_short_error(given: Any, words: str) -> None:

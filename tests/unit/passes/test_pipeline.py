@@ -40,5 +40,5 @@ def test_a_mistake_changes_nothing(change: Callable[[mt.Pipeline], object], mess
 
 def test_the_text_of_a_pipeline_is_text() -> None:
     """Anything else is one error."""
-    with pytest.raises(OptionError, match="the text of a pipeline is a NoneType"):
+    with pytest.raises(OptionError, match="the text of a pipeline is None"):
         mt.Pipeline.parse(None)  # type: ignore[arg-type]

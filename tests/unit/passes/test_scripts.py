@@ -275,7 +275,7 @@ def test_what_cannot_replace_the_root(returned, message) -> None:
 
 def test_arguments_of_another_kind() -> None:
     """The text is text, and the functions are functions by name."""
-    with pytest.raises(OptionError, match="the text of pass x is a NoneType"):
+    with pytest.raises(OptionError, match="the text of pass x is None"):
         mt.transform_pass("x", None)
     with pytest.raises(OptionError, match="not a mapping from names to functions"):
         mt.pdl_pass("x", CALLS, functions=[abs])

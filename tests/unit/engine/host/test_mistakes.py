@@ -220,7 +220,7 @@ GOOD = (np.zeros((2, 3), "f4"), 5, np.zeros(2, "f4"))
         (0, object(), "input 'x'"),
         (1, 300, "input 'n' is 300, which i8 does not hold"),
         (1, 1.5, "input 'n' is a float, expected i8"),
-        (1, np.int64(3), "input 'n' is a int64, expected i8"),
+        (1, np.int64(3), "input 'n' is an int64, expected i8"),
         (1, np.zeros(2, "i1"), "input 'n' has shape 2, expected a number"),
         (2, [1.0, 2.0], "a memref is changed in place"),
         (2, np.broadcast_to(np.float32(1), 2), "cannot be written"),
@@ -259,7 +259,7 @@ def test_numbers_that_a_type_lacks(kind, value, lost) -> None:
 
 def test_a_function_of_another_type() -> None:
     """What names no function is an option of the wrong type."""
-    with pytest.raises(OptionError, match="func= is a int"):
+    with pytest.raises(OptionError, match="func= is an int"):
         mt.run(mt.from_mlir(SIGNATURE), func=3)
 
 
