@@ -50,12 +50,14 @@ class TypeInference:
             found = _simple(operation, kind)
             if found is not None:
                 return [found] + [None] * (len(operation.results) - 1)
-        by_schema = self._by_schema(operation, domain, kind)
+        by_schema = self.by_schema(operation)
         if domain and not any(by_schema):
             return runtime_types(operation, self._opset_import, self._known)
         return by_schema
 
-    def _by_schema(self, operation: ir.Operation, domain: str, kind: str) -> list[ir.Type | None]:
+    def by_schema(self, operation: ir.Operation) -> list[ir.Type | None]:
+        """`results`, but only what the inference of the op's schema says, whatever is declared."""
+        domain, kind = identity(operation.name)
         nothing: list[ir.Type | None] = [None] * len(operation.results)
         try:
             opset = max(self._opset_import[domain], _SIZED_RIGHT_FROM.get((domain, kind), 1))

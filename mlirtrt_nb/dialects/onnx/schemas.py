@@ -164,7 +164,14 @@ def _op(key: tuple[str, str], schemas: tuple[defs.OpSchema, ...]) -> OpDef:
         attrs=tuple(_attributes(schemas).values()),
         regions=_regions(schemas),
         traits=frozenset() if key[1] in _IMPURE else frozenset({"pure"}),
+        verify=_check_declared,
     )
+
+
+def _check_declared(op: Op) -> None:
+    from .declared_types import check_declared
+
+    check_declared(op)
 
 
 def _no_type(op: Op) -> list[ir.Type]:
@@ -181,7 +188,7 @@ def _value_type(op: Op) -> list[ir.Type] | None:
 def _with_short_form(constant: OpDef) -> OpDef:
     """A constant that shows its value and the value's type, not the type twice."""
     syntax = "attr-dict ($value^) : (`:` functional-type(operands, results))?"
-    return replace(constant, assembly=syntax, infer=_value_type)
+    return replace(constant, assembly=syntax, infer=_value_type, verify=None)
 
 
 def _own_ops() -> list[OpDef]:
