@@ -63,10 +63,10 @@ def diff_html(
     return f'<div class="mt-diff">{"".join(writer.parts())}</div>'
 
 
-def framed_diff(before: str, after: str, name: str) -> str:
-    """The diff of a step's two texts as an output of its own."""
+def framed_diff(before: str, after: str, name: str, note: str = "") -> str:
+    """The diff of a step's two texts as an output of its own; `note` is what they do not show."""
     body = diff_html(diff_texts(before, after))
-    title = f"<h3>What {escape(name)} changed</h3>"
+    title = f"<h3>What {escape(name)} changed</h3>" + (f"<p>{escape(note)}</p>" if note else "")
     return framed(f"<style>{DIFF_RULES}</style>{title}{body}", label=f"What {name} changed")
 
 

@@ -140,6 +140,8 @@ def _step(step: Step, columns: bool, lines: int) -> str:
     if not step.changed:
         return parts[0]
     assert step.before is not None and step.after is not None
+    if step.weights_note:
+        parts.append(f"<p>{escape(step.weights_note)}</p>")
     if step.op_delta:
         parts.append(f"<p>{escape(delta_text(step.op_delta))}</p>")
         parts.append(_table("Ops before and after", delta_table(step)))
@@ -182,6 +184,8 @@ def _compared(step: Step, like: Step, last: tuple[Step, Step] | None, lines: int
         return "<p>= the pipeline compared with has the same IR here</p>"
     if last is not None and not (step.changed or like.changed):
         return f"<p>≠ the pipeline compared with differs here as after {escape(last[0].name)}</p>"
+    if like.after.has_same_ir(step.after):
+        return "<p>≠ the pipeline compared with has the same IR here, but other weights</p>"
     body = _difference(like.after.shown_text, step.after.shown_text, True, lines)
     return _folded("Beside the pipeline compared with (left)", body)
 

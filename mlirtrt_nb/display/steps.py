@@ -105,7 +105,7 @@ def run_card(run: PipelineRun, *, title: str = "", note: Note | None = None) -> 
     """The run: one row a step, with its time, what it changed and how often its rules fired."""
     kept = all(step.after is not None for step in run.steps)
     count = sum(step.changed for step in run.steps) if kept else 0
-    changed = f"{count} of which changed the IR" if kept else "no snapshots kept"
+    changed = f"{count} of which changed something" if kept else "no snapshots kept"
     steps = plural(len(run.steps), "step")
     longest = max((step.seconds for step in run.steps), default=0.0)
     table = Table(
@@ -114,7 +114,7 @@ def run_card(run: PipelineRun, *, title: str = "", note: Note | None = None) -> 
             (
                 step.name,
                 _status(step) if kept else MISSING,
-                (kept and delta_text(step.op_delta, 3)) or MISSING,
+                (kept and (delta_text(step.op_delta, 3) or step.weights_note)) or MISSING,
                 duration(step.seconds),
                 str(len(step.fired) or MISSING),
             )
@@ -161,6 +161,7 @@ def _step_card(step: Step) -> Card:
         subtitle=f"{_status(step)} · {step_facts(step)}"
         if kept
         else f"{duration(step.seconds)}; no snapshots kept",
+        notes=(Note(step.weights_note),) if kept and step.weights_note else (),
         sections=tuple(sections),
     )
 

@@ -18,6 +18,7 @@ from ..shown import Shown
 from ..worker import Isolation, inside
 from .base import Pass, PassContext
 from .firing import Firing, recorded
+from .held_weights import held
 from .own_rules import check_rules, place_of_invalid, place_of_pass
 from .sending import is_own
 from .snapshot import Snapshot
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from .pipeline import Entry, Pipeline
 
 __all__ = ["PipelineRun", "Step", "run_pipeline"]
+
+_NAMED = 3  # weights that are called by name
 
 
 @dataclass(repr=False)
@@ -55,8 +58,26 @@ class Step(Shown):
 
     @cached_property
     def changed(self) -> bool:
+        """Whether the IR differs, locations aside, or a weight that it names. Needs snapshots."""
+        return self.changed_ir or bool(self.changed_weights)
+
+    @cached_property
+    def changed_ir(self) -> bool:
         """Whether the IR differs, locations aside. Needs snapshots."""
-        return not _kept(self.before).is_same(_kept(self.after))
+        return not _kept(self.before).has_same_ir(_kept(self.after))
+
+    @cached_property
+    def changed_weights(self) -> tuple[str, ...]:
+        """The weights by name that the IR names before and after, with other values. Needs snapshots."""
+        return _kept(self.before).other_weights(_kept(self.after))
+
+    @property
+    def weights_note(self) -> str:
+        """`changed_weights` in words, and whether the IR differs too; "" for none."""
+        names = self.changed_weights
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        listed = f"weights differ: {', '.join(names[:_NAMED])}{more}"
+        return (listed if self.changed_ir else f"only {listed}") if names else ""
 
     @cached_property
     def op_delta(self) -> dict[str, int]:
@@ -115,7 +136,7 @@ class PipelineRun(Shown):
         """
         step = self._step(index)
         before, after = _kept(step.before).shown_text, _kept(step.after).shown_text
-        return StepDiff.of(step.name, before, after, changed=step.changed)
+        return StepDiff.of(step.name, before, after, changed=step.changed, note=step.weights_note)
 
     def _step(self, given: int | str) -> Step:
         from ..ir.hints import nearest
@@ -304,7 +325,11 @@ def _run_one(
     before = last_good or program.clone() if own else None
     start = time.perf_counter()
     try:
-        with recorded() as fired, noted() if own else nullcontext() as made:
+        with (
+            recorded() as fired,
+            held(program.weights) if own else nullcontext(),
+            noted() if own else nullcontext() as made,
+        ):
             pass_.apply(program, context)
         seconds = time.perf_counter() - start
         _verify(pass_, program, made)

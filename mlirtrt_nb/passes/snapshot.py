@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ..program import Program
+from ..same_bytes import equal_arrays
 
 __all__ = ["Snapshot"]
 
@@ -66,10 +67,26 @@ class Snapshot(Program):
         return Counter({shown_name(name): count for name, count in counts.items()})
 
     def is_same(self, other: Snapshot) -> bool:
+        """Whether both hold the same IR, locations aside, and the same values of the weights that it names."""
+        return self.has_same_ir(other) and not self.other_weights(other)
+
+    def has_same_ir(self, other: Snapshot) -> bool:
         """Whether both hold the same IR, locations aside. Equal bytecode, the usual case, is seen at once."""
         if self is other or self.fingerprint == other.fingerprint:
             return True
         return self.op_counts == other.op_counts and self.generic_text == other.generic_text
+
+    def other_weights(self, other: Snapshot) -> tuple[str, ...]:
+        """The weights that both name and that have other values in `other`. Only arrays of which there are two
+        objects are read."""
+        mine, its = self.weights, other.weights
+        suspects = [name for name, array in mine.items() if name in its and its[name] is not array]
+        if not suspects:
+            return ()
+        from ..ir.constants import handles_in
+
+        named = handles_in(self._module.operation) & handles_in(other._module.operation)
+        return tuple(n for n in suspects if n in named and not equal_arrays(mine[n], its[n]))
 
     def is_from(self, program: Program) -> bool:
         """Whether this is a snapshot of `program` as it is now: the same IR, locations too, and weights."""

@@ -104,11 +104,14 @@ _OF_PROGRAMS = {
 
 
 def _meant(error: BaseException) -> str | None:
-    """How to ask an op or a program for what the user's code asked it for by a name that it lacks."""
+    """How to ask an op or a program for what the user's code asked it for by a name that it lacks, and how to
+    change what cannot be written to."""
     from ..ir.builder import Op
     from ..ir.context import shown_name
     from ..ir.hints import nearest
 
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        return "weights are not changed in place: give a new array, program.weights[name] = ..."
     wanted, asked = getattr(error, "obj", None), getattr(error, "name", None)
     if not isinstance(error, AttributeError) or not isinstance(asked, str):
         return None

@@ -23,7 +23,7 @@ RULES = DIFF_RULES
 
 _LONGEST_OUTPUT = 8_000  # characters
 _WORDS = {
-    "changed": "changed the IR",
+    "changed": "changed something",
     "same": "changed nothing",
     "off": "is switched off",
     "failed": "failed",
@@ -54,7 +54,8 @@ def heading_html(state: ExplorerState, message: str = "") -> str:
     parts.append(f"<p>{escape(help_text)}</p>")
     if row.step is not None:
         parts.append(f"<p>{escape(step_facts(row.step))}</p>")
-        parts.append(f"<p>{escape(delta_text(row.step.op_delta))}</p>" if row.step.op_delta else "")
+        said = filter(None, (row.step.weights_note, delta_text(row.step.op_delta)))
+        parts += [f"<p>{escape(text)}</p>" for text in said]
     if state.error is not None:
         parts.append(_error(state, row))
     return _part(f'<div style="padding:8px 12px">{"".join(parts)}</div>', "Selected pass")
@@ -88,7 +89,7 @@ def pane_html(state: ExplorerState, limits: DiffLimits | None = None) -> str:
     came, went = diff.counts
     hidden = ""
     if diff.is_empty and not before.is_same(after):
-        hidden = '<p class="mt-note">What differs is not shown: large constants, or other functions.</p>'
+        hidden = '<p class="mt-note">What differs is not shown: weights, or other functions.</p>'
     counts = f"+ {plural(came, 'line')} · − {plural(went, 'line')}"
     summary = f'<p class="mt-note" style="padding:0 12px">{counts}</p>' if came + went else ""
     body = diff_html(diff, side_by_side=columns, limits=limits, labels=labels)

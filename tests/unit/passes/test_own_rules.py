@@ -248,3 +248,35 @@ def test_new_values_of_the_type_are_taken() -> None:
     plan = mt.compile(weighted(), pipeline=pipeline.move("scale", after="onnx-to-tensorrt"), cache=False)
     found = plan.session("cpu")(np.ones((4, 32), np.float32))
     np.testing.assert_array_equal(found, np.full((4, 32), 4, np.float32))
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_change_in_place_is_refused(isolate: bool) -> None:
+    """It would show in the program that the run started from, or be lost in the other process."""
+    program = weighted()
+    array = program.weights["w1"]
+
+    @mt.module_pass("halve")
+    def halve(program: mt.Program) -> None:
+        program.weights["w1"] *= np.float32(0.5)
+
+    with pytest.raises(mt.PassError, match=r"ValueError in pass halve: .*read-only") as caught:
+        mt.Pipeline([halve]).run(program, isolate=isolate)
+    assert caught.value.hint is not None and "program.weights[name] = ..." in caught.value.hint
+    assert program.weights["w1"] is array and array.flags.writeable and array.max() == 1
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_pass_that_changes_weights_alone_changed_something(isolate: bool) -> None:
+    """The step, its diff and its displays say which weights differ; equal values are no change."""
+    same = mt.module_pass("same")(lambda program: program.weights.update(w1=program.weights["w1"].copy()))
+    run = mt.Pipeline([scaling(lambda array: array / 2), same]).run(weighted(), isolate=isolate)
+    scaled, copied = run.steps
+    assert (scaled.changed, scaled.changed_ir, scaled.changed_weights) == (True, False, ("w1",))
+    assert (copied.changed, copied.changed_weights) == (False, ())
+    assert run.diff("scale") == "scale: only weights differ: w1"
+    assert "<p>only weights differ: w1</p>" in run.diff("scale")._repr_html_()
+    assert run.diff("same") == "same changed nothing"
+    assert "● changed  only weights differ: w1" in str(run)
+    assert "only weights differ: w1" in str(scaled) and "weights" not in str(copied)
+    assert list(run.df["changed"]) == [True, False]
