@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mlirtrt_nb as mt
-from mlirtrt_nb.errors import PassError
+from mlirtrt_nb.errors import InputError, PassError
 
 
 def run(text: str, *inputs: object) -> dict[str, np.ndarray]:
@@ -54,3 +54,19 @@ def test_a_result_that_no_array_has() -> None:
     )
     with pytest.raises(PassError, match="result 1 is of type i5"):
         mt.compile(program, "cpu", cache=False)
+
+
+def test_an_assertion_on_the_arguments() -> None:
+    """A Plan checks `cf.assert` before it gives anything, though nothing reads what it asks about."""
+    text = """func.func @main(%x: tensor<2xf32>, %i: index) -> tensor<2xf32> {
+  %c = arith.constant 3 : index
+  %ok = arith.cmpi slt, %i, %c : index
+  cf.assert %ok, "i is too large"
+  %y = tensorrt.activation {activationType = #tensorrt.activation_type<kRELU>} %x : tensor<2xf32>
+  return %y : tensor<2xf32>
+}"""
+    session = mt.compile(mt.from_mlir(text), "cpu", cache=False).session("cpu")
+    x = np.array([-1, 2], np.float32)
+    assert session(x, 2).tolist() == [0, 2]
+    with pytest.raises(InputError, match="i is too large"):
+        session(x, 3)

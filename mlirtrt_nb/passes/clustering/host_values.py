@@ -34,7 +34,8 @@ HOST_DIALECTS = frozenset(
         *("scf", "shape", "stablehlo", "tensor", "torch", "torch_c", "tosa", "ub", "vector"),
     }
 )
-
+# Its other ops jump, and a Plan's functions have one block.
+_ASSERT = "cf.assert"
 
 # Constants that engines may read, and the attribute that has their elements.
 _ELEMENTS = {"arith.constant": "value", "stablehlo.constant": "value", "tosa.const": "values"}
@@ -42,7 +43,7 @@ _ELEMENTS = {"arith.constant": "value", "stablehlo.constant": "value", "tosa.con
 
 def is_host_op(operation: ir.Operation) -> bool:
     """Whether the op is one that MLIR compiles for the host."""
-    return operation.name.partition(".")[0] in HOST_DIALECTS
+    return operation.name.partition(".")[0] in HOST_DIALECTS or operation.name == _ASSERT
 
 
 def is_number(value: ir.Value) -> bool:
