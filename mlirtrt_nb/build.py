@@ -11,7 +11,7 @@ from .engine.unknown_range import UnknownRange
 from .errors import EngineBuildError, TargetError
 from .passes.base import PassContext
 from .program import Program
-from .progress import Progress
+from .progress import Progress, part_of
 from .targets import builder_for
 from .worker import inside
 
@@ -122,10 +122,8 @@ def _reporter(progress: Progress | None, job: _Job, number: int, total: int) -> 
     """Progress within one engine, labelled with which of how many it is."""
     if progress is None:
         return None
-    label = f"{job.path.rpartition('::')[2]} for {job.target}" + (
-        f" ({number + 1}/{total})" if total > 1 else ""
-    )
-    return lambda phase, done, count: progress(f"{label}: {phase}", done, count)
+    place = f" ({number + 1}/{total})" if total > 1 else ""
+    return part_of(progress, number, total, f"{job.path.rpartition('::')[2]} for {job.target}{place}: ")
 
 
 def _build(

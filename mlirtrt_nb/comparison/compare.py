@@ -20,7 +20,7 @@ from ..numerics.output_errors import OutputErrors, compared
 from ..numerics.samples import Samples, samples_of, shapes_for
 from ..precision import PRECISIONS, Precision
 from ..program import Program
-from ..progress import Progress
+from ..progress import Progress, part_of
 from ..runtime.devices import check_device
 from ..targets import default_targets, parse_targets
 from .comparison import Comparison
@@ -198,15 +198,11 @@ def _made(tasks: list[Task], executor: Executor | None, progress: Progress | Non
     if executor is not None:
         return _made_on(executor, tasks, _stepper(progress))
     made = {}
-    for task in tasks:
-        labelled = None if progress is None else _labelled(progress, task.name)
+    for number, task in enumerate(tasks):
+        labelled = None if progress is None else part_of(progress, number, len(tasks), f"{task.name}: ")
         made[task.name] = make_variant(replace(task, progress=labelled))
         _stepper(progress)(f"{task.name}: done", len(made), len(tasks))
     return made
-
-
-def _labelled(progress: Progress, name: str) -> Progress:
-    return lambda phase, done, total: progress(f"{name}: {phase}", done, total)
 
 
 def _made_on(

@@ -15,7 +15,7 @@ from ..numerics.op_types import compute_type, kept_reason
 from ..numerics.output_errors import OutputErrors
 from ..numerics.samples import Samples
 from ..precision import Precision
-from ..progress import Progress
+from ..progress import Progress, part_of
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -85,8 +85,9 @@ def make_variant(task: Task) -> Variant:
     try:
         precision = made.precision = resolved(task.program, task.precision, task.shapes, task.samples)
         made.on_samples = is_calibrated_on(task.precision, task.samples)
+        building = None if task.progress is None else part_of(task.progress, 0, 2)
         made.plan = compile(
-            task.program, task.targets, precision, task.shapes, cache=task.cache, progress=task.progress
+            task.program, task.targets, precision, task.shapes, cache=task.cache, progress=building
         )
         _run_reference(made, task, precision)
     except Cancelled:
@@ -110,8 +111,9 @@ def _run_reference(made: Variant, task: Task, precision: Precision) -> None:
         step = interpreter.random_ops[0]
         made.random = f"{step.op} '{step.source}'"
     outputs = []
+    running = None if task.progress is None else part_of(task.progress, 1, 2)
     for number, sample in enumerate(task.samples.values):
-        if task.progress is not None and task.progress("reference", number, len(task.samples.values)) is False:
+        if running is not None and running("reference", number, len(task.samples.values)) is False:
             raise Cancelled("the comparison was cancelled")
         outputs.append(interpreter.run(sample))
     made.outputs = tuple(outputs)

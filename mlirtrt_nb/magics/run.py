@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, magics_class
 from traitlets import Unicode
 
+from ..kind_name import kind_name
 from .arguments import Parser
 from .command import command
 from .namespace import Scope
@@ -119,7 +120,7 @@ def _as_plan(found: Any, text: str) -> Plan:
 
     if isinstance(found, Plan):
         return found
-    raise UsageError(f"{text} is a {type(found).__name__}, not a Plan; %trt_compile {text} makes one")
+    raise UsageError(f"{text} is {kind_name(found)}, not a Plan; %trt_compile {text} makes one")
 
 
 def _inputs(scope: Scope, words: list[str], session: Session) -> tuple[list[Any], dict[str, Any]]:

@@ -59,7 +59,11 @@ def _memory(axes: Any, df: pd.DataFrame) -> None:
         bottom = [low + size for low, size in zip(bottom, sizes, strict=True)]
     axes.set_xticks(places, list(drawn["variant"]), rotation=20 if len(drawn) > 4 else 0)
     axes.set_ylabel("MiB")
-    axes.legend(fontsize=8)
+    if len(drawn):
+        axes.set_ylim(0, max(bottom) * 1.2 or 1)  # so that the legend lies above the bars
+        axes.legend(fontsize=8, loc="upper center", ncols=len(_MEMORY))
+    else:
+        axes.annotate("no bytes are known", (0.5, 0.5), xycoords="axes fraction", ha="center")
 
 
 def _floats(values: pd.Series) -> list[float | None]:

@@ -351,3 +351,29 @@ def test_a_reference_that_cannot_run_is_named() -> None:
     with pytest.raises(PrecisionError, match=r"memory.* in memref.alloc '<cell>:4:12'") as caught:
         mt.compare(program, ("fp32", "fp16"), target="cpu", **QUICK)
     assert caught.value.hint is None
+
+
+def test_the_legend_lies_on_no_bar(found: mt.Comparison) -> None:
+    """It stands above the highest one."""
+    figure = found.plot()
+    figure.canvas.draw()
+    axes = figure.axes[1]
+    highest = max(bar.get_window_extent().y1 for bar in axes.patches)
+    assert axes.get_legend().get_window_extent().y0 >= highest
+
+
+def test_progress_goes_forward_through_the_variants() -> None:
+    """Each variant has its part of the bar, half of it to be built and half to be run; the last fills it."""
+    seen: list[tuple[str, float]] = []
+
+    def progress(phase: str, done: int, total: int) -> bool:
+        seen.append((phase, done / total if total else 0.0))
+        return True
+
+    mt.compare(mt.from_mlir(MIXED), ("fp32", "fp16"), target=["cpu", "sm89"], progress=progress, **QUICK)
+    first, second = (
+        [share for phase, share in seen if phase.startswith(name)] for name in ("fp32: ", "fp16: ")
+    )
+    assert max(first) == first[-1] == min(second) == 0.5
+    assert max(second) == second[-1] == 1
+    assert max(share for phase, share in seen if phase.startswith("fp32: main")) == 0.25
