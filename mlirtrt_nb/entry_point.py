@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .program import Program
 
-__all__ = ["with_main"]
+__all__ = ["only_entry", "with_main"]
 
 _SHOWN = 6
 # Dialects whose ops are made into engines.
@@ -41,7 +41,7 @@ def with_main(program: Program) -> Program:
         copy = program.clone()
         module = copy.module.operation
         if "main" not in functions:
-            entry = _only_entry(module)
+            entry = only_entry(module)
             ir.SymbolTable.replace_all_symbol_uses(_name(entry), "main", module)
             ir.SymbolTable.set_symbol_name(entry, "main")
         inline_calls(module, "main", _has_engine_ops)
@@ -56,7 +56,11 @@ def _refuse_scheduled(module: ir.Operation) -> None:
         )
 
 
-def _only_entry(module: ir.Operation) -> ir.Operation:
+def only_entry(module: ir.Operation, otherwise: str = "make the others private") -> ir.Operation:
+    """The one public function with a body that no other calls, in a module without `@main`.
+
+    Raises SourceError where there is none, or several are, with what can be done but to call one `@main`.
+    """
     public = [function for function in _functions(module) if "sym_visibility" not in function.attributes]
     called = {name for function in _functions(module) for name in _callees(function)}
     found = [function for function in public if _name(function) not in called] or public
@@ -71,7 +75,7 @@ def _only_entry(module: ir.Operation) -> ir.Operation:
     )
     raise SourceError(
         f"the program has several functions to compile and none is @main: {names}",
-        hint="call one @main, or make the others private",
+        hint=f"call one @main, or {otherwise}",
     )
 
 

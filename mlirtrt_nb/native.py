@@ -39,10 +39,10 @@ def jit(program: Program | Any, func: str | None = None) -> HostFunction:
 
     Args:
         program: a Program, or anything that `mt.load` takes.
-        func: the function's name; by default `main`, else the first public one.
+        func: the function's name; by default `main`, else the only public one that no other calls.
 
     Raises:
-        OptionError: there is no such function.
+        OptionError: there is no such function; SourceError: several, and none is `main`.
         EngineBuildError: it has an op that cannot be compiled for the host; the message names it.
     """
     from .frontends.load import load
@@ -65,12 +65,12 @@ def run(
     Args:
         program: a Program, or anything that `mt.load` takes.
         inputs: one array, number or list of numbers per argument; a model's dynamic dimensions are theirs.
-        func: the function's name; by default `main`, else the first public one.
+        func: the function's name; by default `main`, else the only public one that no other calls.
         isolate: a program without weights runs in the worker process, where a crash is an error; False runs it
             in this one, which takes some milliseconds less a call. As for `mt.compile`.
 
     Raises:
-        OptionError, EngineBuildError: as `jit`.
+        OptionError, SourceError, EngineBuildError: as `jit`.
         InputError: the inputs do not fit, or a check failed while it ran.
         WorkerCrashed, Cancelled: it crashed, took too long or was stopped.
     """
@@ -200,15 +200,14 @@ def _plain_numbers(spec: TensorSpec, value: Any) -> Any:
 
 
 def _function(program: Program, name: str | None) -> ir.Operation:
-    from .ir.inspect import entry_function
+    from .entry_point import only_entry
     from .ir.symbols import functions
 
-    if name is None:
-        entry = entry_function(program.module.operation)
-        if entry is None:
-            raise OptionError(f"program {program.name!r} has no function with a body")
-        return entry
     found = {path: op for path, op in functions(program.module) if not op.is_external}
+    if name is None:
+        if "main" in found:
+            return found["main"].operation
+        return only_entry(program.module.operation, "give func=")
     if not isinstance(name, str):
         raise OptionError(f"func= is {kind_name(name)}", hint="give the name of a function")
     if name.lstrip("@") in found:

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import mlirtrt_nb as mt
-from mlirtrt_nb.errors import InputError
+from mlirtrt_nb.errors import InputError, SourceError
 
 RELU = """
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
@@ -61,3 +61,18 @@ def test_dynamic_dimensions_are_those_of_the_arrays(dynamic: mt.Program) -> None
         np.testing.assert_array_equal(mt.run(dynamic, x), np.maximum(x, 0))
     with pytest.raises(mt.ShapeError, match="'x' has rank 1"):
         mt.run(dynamic, np.zeros(2, np.float32))
+
+
+def test_several_functions_and_no_main():
+    """Which of several is meant must be said; one that another calls, or is private, is not meant."""
+    text = """func.func @foo(%x: f32) -> f32 { return %x : f32 }
+func.func @bar(%x: f32) -> f32 { %y = arith.addf %x, %x : f32 return %y : f32 }"""
+    program = mt.from_mlir(text)
+    for attempt in (lambda: mt.run(program, np.float32(2)), lambda: mt.jit(program)):
+        with pytest.raises(
+            SourceError, match="several functions to compile and none is @main: @foo, @bar"
+        ) as e:
+            attempt()
+        assert e.value.hint == "call one @main, or give func="
+    assert mt.run(program, np.float32(2), func="bar") == 4
+    assert mt.run(mt.from_mlir(text.replace("@foo", "private @foo")), np.float32(2)) == 4
