@@ -235,13 +235,18 @@ def _markdown_table(table: _Table) -> Iterator[str]:
 
 # Notebook front ends align cells to the right.
 _LEFT = 'style="text-align:left"'
+# An exported page gives text in an output the font of its prose, and breaks it within words.
+_MONOSPACE = (
+    'style="font-family:var(--jp-code-font-family,ui-monospace,Menlo,Consolas,monospace);'
+    'white-space:pre;overflow-wrap:normal;word-break:normal;overflow-x:auto"'
+)
 
 
 def _html_parts(op: OpDef) -> Iterator[str]:
     """Plain elements without colours, so that it follows the notebook's theme."""
     op = _with_schema(op)
     yield f"<h3><code>{escape(_name(op))}</code></h3><p>{escape(op.summary)}</p>"
-    yield f"<pre>{escape(_syntax(op))}</pre>"
+    yield f"<pre {_MONOSPACE}>{escape(_syntax(op))}</pre>"
     for table in _tables(op):
         head = "".join(f'<th scope="col" {_LEFT}>{escape(cell)}</th>' for cell in table.header)
         yield f"<table><caption {_LEFT}>{table.title}</caption><thead><tr>{head}</tr></thead><tbody>"
@@ -253,7 +258,7 @@ def _html_parts(op: OpDef) -> Iterator[str]:
     if facts:
         yield f"<ul>{facts}</ul>"
     if op.example:
-        yield f"<p>Example</p><pre>{escape(op.example.rstrip())}</pre>"
+        yield f"<p>Example</p><pre {_MONOSPACE}>{escape(op.example.rstrip())}</pre>"
 
 
 if __name__ == "__main__":

@@ -66,8 +66,10 @@ class _Balance(HTMLParser):
 
 @pytest.mark.parametrize("name", [op for page in reference.PAGES for op in definitions()[page].ops])
 def test_help_op_as_html(name):
-    """Every op's HTML is well formed, with its operands named in row headers."""
+    """Every op's HTML is well formed, with its operands named in row headers, and code as code in any page."""
     help_ = mt.help_op(name)
+    assert "<pre>" not in help_._repr_html_()
+    assert "monospace);white-space:pre;" in help_._repr_html_()
     parser = _Balance()
     parser.feed(help_._repr_html_())
     assert parser.open == []
