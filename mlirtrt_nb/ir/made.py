@@ -12,7 +12,7 @@ from types import FrameType
 
 from torch_mlir import ir
 
-__all__ = ["Made", "note", "noted"]
+__all__ = ["Made", "note", "noted", "taken"]
 
 _PACKAGE = str(Path(__file__).parent.parent)
 _BINDINGS = str(Path(ir.__file__).parent)
@@ -23,6 +23,7 @@ class Made:
 
     def __init__(self, around: FrameType) -> None:
         self._places: dict[int, tuple[str, int]] = {}
+        self._new: list[int] = []
         self._around: FrameType | None = around  # what calls the user's code, and is not theirs
 
     def add(self, operation: ir.Operation, frame: FrameType | None) -> None:
@@ -30,9 +31,30 @@ class Made:
         while frame is not None and frame is not self._around:
             filename = frame.f_code.co_filename
             if not filename.startswith((_PACKAGE, _BINDINGS)):
-                self._places[_address(operation)] = filename, frame.f_lineno
+                address = _address(operation)
+                self._places[address] = filename, frame.f_lineno
+                self._new.append(address)
                 return
             frame = frame.f_back
+
+    def take(self) -> list[int]:
+        """Addresses of the ops that were made since this was last asked."""
+        new, self._new = self._new, []
+        return new
+
+    def unused(self, root: ir.Operation, among: set[int]) -> ir.Operation | None:
+        """The first op inside `root` whose address is one of `among` and whose results nobody takes."""
+        found: list[ir.Operation] = []
+
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            results = list(operation.results)
+            if not results or _address(operation) not in among or any(_is_used(value) for value in results):
+                return ir.WalkResult.ADVANCE
+            found.append(operation)
+            return ir.WalkResult.INTERRUPT
+
+        root.walk(visit)
+        return found[0] if found else None
 
     def close(self) -> None:
         self._around = None
@@ -40,6 +62,10 @@ class Made:
     def place(self, operation: ir.Operation) -> tuple[str, int] | None:
         """Where a live op was made; None for one that was not made meanwhile, or by other means."""
         return self._places.get(_address(operation))
+
+
+def _is_used(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is not None
 
 
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -65,6 +91,12 @@ def noted() -> Iterator[Made]:
     finally:
         _made.reset(token)
         made.close()
+
+
+def taken() -> tuple[Made, list[int]] | None:
+    """What notes what is made now, and what was made since it was last asked; None outside `noted`."""
+    made = _made.get()
+    return None if made is None else (made, made.take())
 
 
 def note(operation: ir.Operation) -> None:

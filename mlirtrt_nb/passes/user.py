@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import MlirTrtError, OptionError, PassError, SourceSpan, span_of_function, span_of_line
+from ..kind_name import kind_name
 from ..program import Program
 from ..worker.call import LIBRARIES
 from .base import PHASES, Pass, PassContext
@@ -172,6 +173,7 @@ class RewritePass(_UserPass):
         from torch_mlir import ir
 
         self.fired = 0
+        loose: set[int] = set()
         matches: list[ir.Operation] = []
 
         def collect(operation: ir.Operation) -> ir.WalkResult:
@@ -182,16 +184,38 @@ class RewritePass(_UserPass):
         with program.context:
             program.module.operation.walk(collect)
             for operation in matches:
-                self._rewrite(operation)
+                self._rewrite(operation, loose)
+            if loose and not self.fired:
+                self._refuse_unused(program.module.operation, loose)
 
-    def _rewrite(self, operation: ir.Operation) -> None:
+    def _refuse_unused(self, root: ir.Operation, loose: set[int]) -> None:
+        """Raise PassError if an op that was made is of no use: a function that never returns one forgot to."""
+        from ..ir.context import shown_name
+        from ..ir.made import taken
+
+        found = taken()
+        unused = None if found is None else found[0].unused(root, loose)
+        if found is None or unused is None:
+            return
+        place = found[0].place(unused)
+        raise PassError(
+            f"pass {self.name} made {shown_name(unused.name)} for nothing: it always returned None",
+            span=None if place is None else span_of_line(*place),
+            hint="return what takes the place of the op's results: a value, an op, or several values",
+        )
+
+    def _rewrite(self, operation: ir.Operation, loose: set[int]) -> None:
+        """Call the function on an op. `loose` gets what it made where it returned nothing."""
         from torch_mlir import ir
 
+        from ..ir.made import taken
         from .own_op import Op
 
         with ir.InsertionPoint(operation), operation.location:
             returned = self._call(Op.of(operation))
+        found = taken()
         if returned is None:
+            loose.update(found[1] if found is not None else ())
             return
         values = replacement(operation, returned, self.name, self.function)
         for old, new in zip(operation.results, values, strict=True):
@@ -252,7 +276,13 @@ class ModulePass(_UserPass):
         from torch_mlir import ir
 
         with program.context, ir.Location.unknown():
-            self._call(program)
+            returned = self._call(program)
+        if returned is not None and returned is not program:
+            raise PassError(
+                f"pass {self.name} returned {kind_name(returned)}, which nobody takes",
+                span=span_of_function(self.function),
+                hint="change the program that it is given, in place, and return nothing",
+            )
 
 
 def rewrite(

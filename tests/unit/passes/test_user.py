@@ -244,3 +244,67 @@ def test_a_message_is_of_bounded_length():
     with pytest.raises(PassError) as caught:
         mt.Pipeline([says_much]).run(program, isolate=False)
     assert len(str(caught.value)) < 3000
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_a_rewrite_that_forgets_to_return_is_told(isolate):
+    """What it made stands there unused, at the line that made it."""
+
+    @mt.rewrite("tensorrt.activation", name="forgets")
+    def forgets(op):
+        create("tensorrt.activation", [op.operand("input")], {"activationType": "kTANH"})
+
+    with pytest.raises(PassError, match=r"pass forgets made tensorrt.activation for nothing") as caught:
+        mt.Pipeline([forgets]).run(mt.from_mlir(TEXT), isolate=isolate)
+    assert caught.value.span.text.strip().startswith('create("tensorrt.activation"')
+    assert "return what takes the place" in caught.value.hint
+
+
+def test_a_rewrite_may_change_its_op_in_place():
+    """An op that it makes and puts before its own is used, though it returns None."""
+
+    @mt.rewrite("tensorrt.activation", name="twice")
+    def twice(op):
+        made = create("tensorrt.activation", [op.operand("input")], {"activationType": "kTANH"})
+        op.operation.operands[0] = made.results[0]
+
+    assert run(twice)[0].count("kTANH") == 3
+
+
+def test_a_rewrite_may_leave_what_it_began():
+    """One that returns something elsewhere has not forgotten how."""
+    left = []
+
+    @mt.rewrite("tensorrt.activation", name="tries")
+    def tries(op):
+        made = create("tensorrt.activation", [op.operand("input")], {"activationType": "kTANH"})
+        left.append(made)
+        return made if len(left) == 1 else None
+
+    mt.Pipeline([tries]).run(mt.from_mlir(TEXT), isolate=False)
+    assert len(left) == 2
+
+
+@pytest.mark.parametrize(
+    ("returned", "kind"), [(3, "an int"), (mt.from_mlir(TEXT), "a Program"), ("x", "a str")]
+)
+def test_a_module_pass_returns_nothing(returned, kind):
+    """A program that it returns would be dropped without a word."""
+
+    @mt.module_pass("gives")
+    def gives(program):
+        return returned
+
+    with pytest.raises(PassError, match=f"pass gives returned {kind}, which nobody takes") as caught:
+        mt.Pipeline([gives]).run(mt.from_mlir(TEXT), isolate=False)
+    assert "in place" in caught.value.hint and "gives" in caught.value.span.text
+
+
+def test_a_module_pass_may_return_its_program():
+    """That is what it was given, changed."""
+
+    @mt.module_pass("same")
+    def same(program):
+        return program
+
+    assert run(same)[0] == mt.from_mlir(TEXT).text()
