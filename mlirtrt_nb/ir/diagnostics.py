@@ -63,8 +63,13 @@ def span_at(filename: str, line: int, column: int, line_text: str, length: int |
     return SourceSpan(filename, line, column, line_text, length or 1)
 
 
-def found_in(error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceSpan | None]) -> list[Found]:
-    """Each diagnostic of an MLIR error, if it has any. `span_of(location, by_verifier)` places it."""
+def found_in(
+    error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceSpan | None], text: str = ""
+) -> list[Found]:
+    """Each diagnostic of an MLIR error, if it has any. `span_of(location, by_verifier)` places it.
+
+    `text` is what was parsed, for a place that is lines behind what it is about.
+    """
     found = []
     for diagnostic in error.error_diagnostics:
         by_verifier = any(note.message.startswith(_VERIFIER_NOTE) for note in diagnostic.notes)
@@ -75,7 +80,7 @@ def found_in(error: ir.MLIRError, span_of: Callable[[ir.Location, bool], SourceS
         ]
         span = span_of(diagnostic.location, by_verifier)
         if span is not None and NO_DIALECT in diagnostic.message:
-            span = _name_before(span)
+            span = _name_before(span, text)
         message, hint = explain(diagnostic.message, notes, _token_at(span))
         found.append(Found(with_shown_names(message), span, hint, by_verifier))
     return found
@@ -86,12 +91,16 @@ def _placed(note: str, span: SourceSpan | None) -> str:
     return f"{note}: line {span.line}" if note.endswith(" here") and span is not None else note
 
 
-def _name_before(span: SourceSpan) -> SourceSpan:
-    """The quoted name of an op, where MLIR points behind it."""
-    names = [match for match in _QUOTED.finditer(span.text) if match.end() <= span.column]
-    if not names:
-        return span
-    return SourceSpan(span.filename, span.line, names[-1].start() + 1, span.text, len(names[-1].group()))
+def _name_before(span: SourceSpan, text: str) -> SourceSpan:
+    """The quoted name of an op, where MLIR points at what comes behind it, maybe on a later line."""
+    lines = [(span.line, span.text[: span.column])]
+    lines += reversed(list(enumerate(text.split("\n")[: span.line - 1], 1)))
+    for number, line in lines:
+        names = list(_QUOTED.finditer(line))
+        if names:
+            whole = span.text if number == span.line else line
+            return SourceSpan(span.filename, number, names[-1].start() + 1, whole, len(names[-1].group()))
+    return span
 
 
 def _token_at(span: SourceSpan | None) -> str:

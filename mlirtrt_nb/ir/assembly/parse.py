@@ -115,7 +115,7 @@ class _Attempt:
             parsed = ir.Operation.parse(text, source_name=self.filename)
         except ir.MLIRError as error:
             places = self._map(prefix, text)
-            found = found_in(error, lambda loc, rule: self._span(places, loc, rule))
+            found = found_in(error, lambda loc, rule: self._span(places, loc, rule), self.translator.text)
             raise _Failed(found or [self._misplaced(places)]) from None
         if not isinstance(parsed, ModuleOp):
             raise _Failed([Found(f"expected a module, found {shown_name(parsed.operation.name)}", None)])

@@ -44,6 +44,7 @@ def wrapped(op: str) -> str:
             "arith",
             '"arih.addf"',
         ),
+        ('"my.op"', "op my.op is of an unknown dialect", "unregistered=True", '"my.op"'),
         (
             '"my.op"(%x) : (tensor<4xf32>) -> ()',
             "op my.op is of an unknown dialect",
@@ -145,6 +146,14 @@ def test_one_mistake(op: str, message: str, hint: str | None, marked: str | None
         assert error.span.line == 2
         assert error.span.text == f"  {op}"
         assert error.span.text[error.span.column - 1 :].startswith(marked)
+
+
+def test_an_op_of_an_unknown_dialect_at_the_end(context: ir.Context) -> None:
+    """Where MLIR points behind the last line, the name that it means is marked."""
+    error = failure('"hello"\n\n', context)
+    assert error.what == "op hello is of an unknown dialect"
+    assert error.span is not None
+    assert (error.span.line, error.span.column, error.span.text) == (1, 1, '"hello"')
 
 
 @pytest.mark.parametrize(
