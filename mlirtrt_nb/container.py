@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import InvalidModelError, MlirTrtError, PlanFileError
-from .files import SharedMap, check_unchanged, checked_path, refuse_special, replacing
+from .files import SharedMap, check_unchanged, checked_path, near_files, refuse_special, replacing
 from .ir import dtypes
 from .ir.nibbles import pack, unpack
 from .same_bytes import SameBytes
@@ -188,7 +188,8 @@ def read(path: str | os.PathLike[str], kind: Kind, *, verify: bool = True) -> Co
     except ValueError:
         raise kind.error(f"{target} is empty; expected a {kind.noun} file") from None
     except OSError as error:
-        raise kind.error(f"cannot open {target}: {error.strerror or error}") from error
+        hint = near_files(target) if isinstance(error, FileNotFoundError) else None
+        raise kind.error(f"cannot open {target}: {error.strerror or error}", hint=hint) from error
     return _parse(mapped, kind, str(target), verify)
 
 

@@ -11,6 +11,7 @@ import stat
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,7 @@ __all__ = [
     "checked_path",
     "map_file",
     "map_of",
+    "near_files",
     "reason",
     "refuse_special",
     "replacing",
@@ -122,6 +124,18 @@ def reason(error: Exception) -> str:
     if isinstance(error, KeyError) and error.args:
         return f"it has no {error.args[0]!r}"
     return "what it holds is of another kind"
+
+
+def near_files(path: Path) -> str | None:
+    """A hint for a file that there is not: what beside it has a name like it, or that its folder is none."""
+    if not os.path.isdir(path.parent):
+        return f"the folder {path.parent} does not exist"
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return None
+    near = get_close_matches(path.name, names, 3, 0.6)
+    return f"near names: {', '.join(near)}" if near else None
 
 
 def refuse_special(path: Path) -> None:

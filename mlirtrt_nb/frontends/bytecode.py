@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir.dialects.builtin import ModuleOp
 
 from ..errors import InvalidModelError, SourceError
-from ..files import checked_path, refuse_special
+from ..files import checked_path, near_files, refuse_special
 from ..ir.constants import handles_in
 from ..ir.context import load_chlo, new_context, shown_name
 from ..kind_name import kind_name
@@ -21,6 +21,7 @@ from .text import from_mlir, weights_of
 __all__ = ["from_bytecode", "from_stablehlo", "is_bytecode"]
 
 _MAGIC = b"ML\xefR"
+_ONNX = b"\x08"  # the field that a ModelProto starts with
 # Who wrote it stands right after the magic number and the version of the format.
 _ARTIFACT, _HEAD = b"StableHLO_v", 64
 
@@ -37,7 +38,7 @@ def from_bytecode(data: bytes | memoryview, *, filename: str = "<bytes>", name: 
     written by a newer version than this one reads; VerificationError for ops that break their rules.
     """
     if not is_bytecode(data):
-        raise InvalidModelError(f"{filename} is not MLIR bytecode", hint="it begins with the bytes 4D 4C EF 52")
+        raise InvalidModelError(f"{filename} is not MLIR bytecode", hint=_meant(data))
     raw = bytes(data)
     context = new_context()
     if b"chlo" in raw:
@@ -50,6 +51,14 @@ def from_bytecode(data: bytes | memoryview, *, filename: str = "<bytes>", name: 
     program = Program(module.opview, weights, name=name or "program", source=filename)
     program.verify()
     return program
+
+
+def _meant(data: bytes | memoryview) -> str:
+    """What bytes that are no bytecode may be, and how bytecode begins."""
+    begins = bytes(data[: len(_MAGIC)])
+    found = f"this with {begins.hex(' ').upper()}" if begins else "this is empty"
+    own = f"bytecode begins with the bytes {_MAGIC.hex(' ').upper()}, {found}"
+    return f"mt.load takes ONNX models; {own}" if begins.startswith(_ONNX) else own
 
 
 def _parsed(raw: bytes, context: ir.Context, filename: str) -> ir.Operation:
@@ -119,7 +128,7 @@ def read_file(path: Path, name: str | None = None) -> Program:
         refuse_special(path)
         data = path.read_bytes()
     except FileNotFoundError:
-        raise SourceError(f"no such file: {path}") from None
+        raise SourceError(f"no such file: {path}", hint=near_files(path)) from None
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from None
     if is_bytecode(data):

@@ -110,7 +110,10 @@ def test_empty_foreign_and_missing(tmp_path: Path) -> None:
     (tmp_path / "zip").write_bytes(b"PK\3\4" + bytes(100))
     with pytest.raises(PlanFileError, match=r"not a Plan file: it starts with b'PK"):
         container.read(tmp_path / "zip", container.PLAN)
-    with pytest.raises(PlanFileError, match=r"cannot open .*nowhere: No such file"):
+    (tmp_path / "nowhere.plan").touch()
+    with pytest.raises(
+        PlanFileError, match=r"cannot open .*nowhere: No such file .*\n  hint: near names: nowhere.plan"
+    ):
         container.read(tmp_path / "nowhere", container.PLAN)
     with pytest.raises(PlanFileError, match="cannot open"):
         container.read(tmp_path, container.PLAN)

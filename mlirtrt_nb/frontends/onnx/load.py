@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InvalidModelError, SourceError
-from ...files import checked_path, map_file
+from ...files import checked_path, map_file, near_files
 from ...program import Program
 
 if TYPE_CHECKING:
@@ -71,19 +71,9 @@ def _map(path: Path) -> memoryview:
     try:
         return map_file(path)
     except FileNotFoundError:
-        raise SourceError(f"no such file: {path}", hint=_near_files(path)) from None
+        raise SourceError(f"no such file: {path}", hint=near_files(path)) from None
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from None
-
-
-def _near_files(path: Path) -> str | None:
-    import difflib
-
-    if not os.path.isdir(path.parent):
-        return f"the folder {path.parent} does not exist"
-    names = [entry.name for entry in path.parent.iterdir()]
-    near = difflib.get_close_matches(path.name, names, 3, 0.6)
-    return f"near names: {', '.join(near)}" if near else None
 
 
 def _refuse_other_formats(buffer: memoryview, source: str) -> None:

@@ -119,3 +119,25 @@ def test_rules_are_checked_in_bytecode() -> None:
         activation.attributes["alpha"] = ir.FloatAttr.get(ir.F64Type.get(), 1.0)
     with pytest.raises(VerificationError):
         mt.load(write_module(program.module))
+
+
+def test_bytes_of_other_things() -> None:
+    """What bytes begin with is told apart from what bytecode begins with; an ONNX model is known by its own."""
+    for data, hint in (
+        (
+            b"\x08\x08\x12\x00",
+            "mt.load takes ONNX models; bytecode begins with the bytes 4D 4C EF 52, this with 08 08",
+        ),
+        (b"hello", "bytecode begins with the bytes 4D 4C EF 52, this with 68 65 6C 6C"),
+        (b"", "bytecode begins with the bytes 4D 4C EF 52, this is empty"),
+    ):
+        with pytest.raises(InvalidModelError, match="is not MLIR bytecode") as caught:
+            mt.from_stablehlo(data)
+        assert (caught.value.hint or "").startswith(hint)
+
+
+def test_a_file_that_is_missing(tmp_path: Path) -> None:
+    """What lies beside it under a name like it is named."""
+    (tmp_path / "step.mlir").touch()
+    with pytest.raises(SourceError, match=r"near names: step\.mlir"):
+        mt.from_stablehlo(tmp_path / "stap.mlir")
