@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from .errors import MlirTrtError, SourceError
-from .files import checked_path, replacing
+from .files import checked_path, refuse_special, replacing
 
 __all__ = ["described", "load_array", "save_outputs"]
+
+
+# What files of one array, and of several, start with.
+_NPY, _ZIP = b"\x93NUMPY", b"PK"
 
 
 def load_array(path: str | os.PathLike[str], dtype: np.dtype | None = None) -> np.ndarray:
@@ -26,9 +30,19 @@ def load_array(path: str | os.PathLike[str], dtype: np.dtype | None = None) -> n
     """
     file = checked_path(path, SourceError)
     try:
+        refuse_special(file)
+        with open(file, "rb") as opened:
+            start = opened.read(len(_NPY))
+        if start and not start.startswith((_NPY, _ZIP)):
+            raise SourceError(
+                f"cannot read {file} as a .npy array: it starts with {start!r}",
+                hint="np.save(path, array) writes one",
+            )
         array = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or error  # which names the file again as a whole
+        if "pickle" in str(reason):  # NumPy's advice is a danger: what is pickled may run anything
+            reason = "it holds Python objects, not numbers"
         raise SourceError(f"cannot read {file} as a .npy array: {reason}") from None
     if not isinstance(array, np.ndarray):
         names = ", ".join(array)

@@ -34,6 +34,12 @@ def test_files_that_hold_no_array(tmp_path: Path) -> None:
     for name in ("empty.npy", "cut.npy", "broken.npz", "pickled.npy", "missing.npy", "."):
         with pytest.raises(SourceError, match=r"cannot read .* as a .npy array: "):
             load_array(tmp_path / name)
+    with pytest.raises(SourceError, match="it holds Python objects, not numbers"):
+        load_array(tmp_path / "pickled.npy")
+    (tmp_path / "text.npy").write_text("1 2 3\n")
+    with pytest.raises(SourceError, match=r"text.npy as a .npy array: it starts with b'1 2 3") as caught:
+        load_array(tmp_path / "text.npy")
+    assert "pickle" not in str(caught.value)
     with pytest.raises(SourceError, match=r"two.npz is an archive of arrays \(x, y\), not one array"):
         load_array(tmp_path / "two.npz")
 

@@ -42,7 +42,7 @@ def test_a_pipeline_runs_on_what_can_be_loaded(program: mt.Program, tmp_path: Pa
     path.write_text(TEXT)
     made = mt.Pipeline.parse("cse").run(str(path), isolate=False)  # type: ignore[arg-type]
     assert made.program.text() == program.text()
-    with pytest.raises(MlirTrtError, match=r"cannot load a program from a builtins\.int"):
+    with pytest.raises(MlirTrtError, match=r"cannot load a program from an int"):
         mt.Pipeline.parse("cse").run(5)  # type: ignore[arg-type]
 
 
@@ -87,15 +87,17 @@ def test_settings_of_a_partition_are_those_of_the_pass(program: mt.Program) -> N
 
 @pytest.mark.parametrize("option", [{"hops": "a"}, {"limit": None}, {"hops": 1.5}])
 def test_a_neighbourhood_that_is_no_number(program: mt.Program, option: dict[str, Any]) -> None:
-    """Both options are named, with what they take."""
-    with pytest.raises(OptionError, match=r"hops=.*limit=.*\n  hint: hops is a whole number"):
+    """The option is named, with what it takes."""
+    with pytest.raises(OptionError, match=r"^(hops|limit)=.* is not a number of ops\n  hint: a whole number"):
         program.graph(around="y", **option)
 
 
 @pytest.mark.parametrize("given", [None, b"module {}", 5])
 def test_what_is_no_text(given: Any) -> None:
     """`from_mlir` says what takes the rest."""
-    with pytest.raises(ParseError, match=r"not a \w+\n  hint: mt.load takes files, bytes and models"):
+    with pytest.raises(
+        ParseError, match=r"not (None|an? bytes|an int)\n  hint: mt.load takes files, bytes and models"
+    ):
         mt.from_mlir(given)
 
 
@@ -144,6 +146,8 @@ def test_a_default_pipeline_is_of_a_target_that_there_is() -> None:
     """Targets and precisions are checked as `mt.compile` checks them."""
     with pytest.raises(TargetError, match=r"unknown target 'sm88'\n  hint: did you mean 'sm89'"):
         mt.Pipeline.default("sm88")
+    with pytest.raises(TargetError, match=r"'sm90': TensorRT-RTX does not build .*\n  hint: .*target='cuda'"):
+        mt.Pipeline.default("sm90")
     with pytest.raises(TargetError, match="unknown target 'sm88'"):
         mt.Pipeline.default(["cpu", "sm88"], "fp8")
     with pytest.raises(PrecisionError, match="sm75 has no bf16"):

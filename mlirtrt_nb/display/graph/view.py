@@ -63,15 +63,14 @@ class GraphView(Shown):
         limit: int = 120,
     ) -> None:
         if collapse not in ("auto", *LEVELS):
-            raise OptionError(f"collapse={collapse!r}", hint=f"one of auto, {', '.join(LEVELS)}")
-        if not (
-            isinstance(hops, int | np.integer)
-            and hops >= 0
-            and isinstance(limit, int | np.integer)
-            and limit >= 1
-        ):
-            hint = "hops is a whole number from 0, limit one from 1"
-            raise OptionError(f"hops={hops!r}, limit={limit!r}", hint=hint)
+            raise OptionError(
+                f"collapse={collapse!r} is no level of detail", hint=f"one of auto, {', '.join(LEVELS)}"
+            )
+        for option, number, least in (("hops", hops, 0), ("limit", limit, 1)):
+            if not isinstance(number, int | np.integer) or number < least:
+                raise OptionError(
+                    f"{option}={number!r} is not a number of ops", hint=f"a whole number, {least} or more"
+                )
         self.program = program
         self._functions, self.function = _function(program, function)
         self._marked: list[Node] = []

@@ -176,10 +176,11 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"collapse": "all"}, "collapse='all'"),
+        ({"collapse": "all"}, "collapse='all' is no level of detail"),
         ({"around": "Sigmoit"}, "no op or source"),
         ({"function": "mian"}, "no function 'mian'"),
-        ({"hops": -1}, "hops=-1"),
+        ({"hops": -1}, "^hops=-1 is not a number of ops"),
+        ({"limit": 0}, "^limit=0 is not a number of ops"),
     ],
 )
 def test_wrong_options(options: dict[str, object], message: str) -> None:
