@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import OptionError
+from ..kind_name import kind_name
 from .diff import DIFF_RULES, DiffLimits, diff_html
 from .html import scroll_html, table_html
 from .regions import regions_html
@@ -71,7 +72,7 @@ def run_page(
     if view not in ("inline", "side by side"):
         raise OptionError(f"view={view!r}", hint="one of inline, side by side")
     if against is not None and not hasattr(against, "steps"):
-        raise OptionError(f"against= is a {type(against).__name__}", hint="give another PipelineRun, or None")
+        raise OptionError(f"against= is {kind_name(against)}", hint="give another PipelineRun, or None")
     lines = 400
     while True:
         html = _document(run, title, view == "side by side", against, error, lines)

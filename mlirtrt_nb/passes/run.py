@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, MlirTrtError, OptionError, PassError
+from ..kind_name import kind_name
 from ..program import Program
 from ..shown import Shown
 from ..worker import Isolation, inside
@@ -219,7 +220,7 @@ def run_pipeline(
 ) -> PipelineRun:
     """Run the enabled entries in order on a copy of `program`; see `Pipeline.run`."""
     if reuse is not None and not isinstance(reuse, PipelineRun):
-        raise OptionError(f"reuse= is a {type(reuse).__name__}", hint="give an earlier PipelineRun, or None")
+        raise OptionError(f"reuse= is {kind_name(reuse)}", hint="give an earlier PipelineRun, or None")
     entries = [entry for entry in pipeline if entry.enabled]
     run = PipelineRun(program, str(pipeline), context=context)
     if reuse is not None and keep_snapshots and reuse.context == context:

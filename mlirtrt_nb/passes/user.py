@@ -39,7 +39,7 @@ class _UserPass(Pass):
         self.name = name  # type: ignore[misc]
         self.phase = phase  # type: ignore[misc]
         if not (inspect.isfunction(function) or inspect.ismethod(function)):
-            raise OptionError(f"pass {name} is made of a {type(function).__name__}", hint="give a function")
+            raise OptionError(f"pass {name} is made of {kind_name(function)}", hint="give a function")
         code = function.__code__
         span = span_of_line(code.co_filename, code.co_firstlineno)
         try:
@@ -253,8 +253,7 @@ def replacement(
         values = [] if returned is None else [returned]
     for value in values:
         if not isinstance(value, ir.Value):
-            kind = type(value).__name__
-            raise failure(f"returned {'an' if kind[0] in 'aeiouAEIO' else 'a'} {kind} for {op_name}")
+            raise failure(f"returned {kind_name(value)} for {op_name}")
     if len(values) != len(operation.results):
         raise failure(
             f"returned {len(values)} values for {op_name}, which has {len(operation.results)} results"
@@ -322,9 +321,7 @@ def _op_name(op_name: str) -> str:
     from ..ir.hints import near_ops
 
     if not isinstance(op_name, str):
-        raise OptionError(
-            f"the op's name is a {type(op_name).__name__}", hint='write @mt.rewrite("dialect.op")'
-        )
+        raise OptionError(f"the op's name is {kind_name(op_name)}", hint='write @mt.rewrite("dialect.op")')
     found = op_named(op_name)
     if found is None:
         raise OptionError(f"no op named {op_name!r}", hint=near_ops(op_name))

@@ -69,7 +69,7 @@ def test_what_cannot_be_shown(run: mt.PipelineRun, tmp_path: Path) -> None:
     """A view that there is not, and what is no run to stand beside it, are told, and no file is left."""
     for options, message in (
         ({"view": "columns"}, "view='columns'\n  hint: one of inline, side by side"),
-        ({"against": 3}, "against= is a int"),
+        ({"against": 3}, "against= is an int"),
     ):
         with pytest.raises(OptionError) as raised:
             run.to_html(tmp_path / "run.html", **options)

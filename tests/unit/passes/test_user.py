@@ -223,7 +223,7 @@ def test_a_name_of_the_package_is_taken() -> None:
 
 def test_what_is_no_function() -> None:
     """A pass is made of a function, and a rewrite of an op's name."""
-    with pytest.raises(OptionError, match="pass x is made of a int"):
+    with pytest.raises(OptionError, match="pass x is made of an int"):
         mt.module_pass("x")(3)
     with pytest.raises(OptionError, match="the op's name is a function"):
         mt.rewrite(lambda op: None)
