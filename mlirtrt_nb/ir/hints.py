@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
+from .stablehlo_names import STABLEHLO_NAMES
+
 __all__ = ["NO_DIALECT", "explain", "near_ops", "nearest"]
 
 _UNKNOWN_OP = re.compile(
@@ -127,6 +129,6 @@ def _ops_like(name: str) -> tuple[str, ...]:
     try:
         module = import_module(f"torch_mlir.dialects.{_MODULES.get(dialect, dialect)}")
     except ImportError:
-        return ()
+        return tuple(known for known in STABLEHLO_NAMES if known.startswith(f"{dialect}."))
     names = {getattr(entry, "OPERATION_NAME", None) for entry in vars(module).values()}
     return tuple(sorted(n for n in names if isinstance(n, str) and n.startswith(f"{dialect}.")))

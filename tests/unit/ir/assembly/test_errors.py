@@ -7,7 +7,8 @@ from torch_mlir import ir
 
 from mlirtrt_nb.errors import MlirTrtError, ParseError, VerificationError
 from mlirtrt_nb.ir.assembly import parse_module
-from mlirtrt_nb.ir.context import new_context
+from mlirtrt_nb.ir.context import load_chlo, new_context
+from mlirtrt_nb.ir.stablehlo_names import STABLEHLO_NAMES
 from mlirtrt_nb.ir.verifier import errors_of
 
 
@@ -37,6 +38,12 @@ def wrapped(op: str) -> str:
             "onnx.Rellu",
         ),
         ("%0 = arith.adf %x, %x : tensor<4xf32>", "unknown op arith.adf", "arith.addf", "arith.adf"),
+        (
+            "%0 = stablehlo.tanhh %x : tensor<4xf32>",
+            "unknown op stablehlo.tanhh",
+            "did you mean stablehlo.tanh",
+            "stablehlo.tanhh",
+        ),
         ("%0 = arih.addf %x, %x : tensor<4xf32>", "unknown dialect arih", "arith", "arih.addf"),
         (
             '"arih.addf"(%x) {a = "b"} : (tensor<4xf32>) -> ()',
@@ -154,6 +161,13 @@ def test_an_op_of_an_unknown_dialect_at_the_end(context: ir.Context) -> None:
     assert error.what == "op hello is of an unknown dialect"
     assert error.span is not None
     assert (error.span.line, error.span.column, error.span.text) == (1, 1, '"hello"')
+
+
+def test_names_of_stablehlo_are_those_of_its_ops(context: ir.Context) -> None:
+    """Each name that is offered is of an op that MLIR has."""
+    load_chlo(context)
+    assert len(STABLEHLO_NAMES) == len(set(STABLEHLO_NAMES))
+    assert [name for name in STABLEHLO_NAMES if not context.is_registered_operation(name)] == []
 
 
 @pytest.mark.parametrize(
