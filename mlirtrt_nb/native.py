@@ -16,6 +16,7 @@ from .errors import InputError, OptionError
 from .kind_name import kind_name
 from .program import Program, TensorSpec
 from .runtime.host_argument import HostArgument
+from .runtime.inputs import counted_inputs
 from .worker import Isolation, isolation_of
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class _ModelFunction:
     def __call__(self, *inputs: Any) -> Any:
         if len(inputs) != len(self._specs):
             raise InputError(
-                f"@{self._name} takes {len(self._specs)} inputs, got {len(inputs)}",
+                f"@{self._name} takes {counted_inputs(self._specs)}, got {len(inputs)}",
                 hint="inputs: " + (", ".join(map(str, self._specs)) or "none"),
             )
         arrays = [_plain_numbers(spec, value) for spec, value in zip(self._specs, inputs, strict=True)]
@@ -266,7 +267,7 @@ class HostFunction:
         """Run on arrays and numbers. Raises InputError: they do not fit, or a check failed while it ran."""
         if len(inputs) != len(self._checks):
             raise InputError(
-                f"@{self.name} takes {len(self._checks)} inputs, got {len(inputs)}", hint=self._signature()
+                f"@{self.name} takes {counted_inputs(self._checks)}, got {len(inputs)}", hint=self._signature()
             )
         results = self._kernel([check(value) for check, value in zip(self._checks, inputs, strict=True)])
         return results[0] if len(results) == 1 else tuple(results) or None

@@ -18,7 +18,7 @@ from ..kind_name import kind_name
 from .device_array import device_array
 from .schedule import Range, Signature
 
-__all__ = ["InputChecker", "as_array", "numpy_dtype", "refuse_masked", "spelled"]
+__all__ = ["InputChecker", "as_array", "counted_inputs", "numpy_dtype", "refuse_masked", "spelled"]
 
 
 _ndarray = np.ndarray
@@ -38,7 +38,7 @@ class InputChecker:
     def positional(self, values: Sequence[Any]) -> list[Any]:
         """Check one value per input, in order."""
         if len(values) != len(self._checks):
-            raise InputError(f"expected {len(self._checks)} inputs, got {len(values)}", hint=self._hint())
+            raise InputError(f"expected {counted_inputs(self._checks)}, got {len(values)}", hint=self._hint())
         arrays = [check(value) for check, value in zip(self._checks, values)]  # noqa: B905 - checked above
         if self._varying:
             shapes = tuple([getattr(array, "shape", ()) for array in arrays])
@@ -80,7 +80,7 @@ class InputChecker:
     def mixed(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """Check a call's arguments: first some by position, then the others by name."""
         if len(args) > len(self._names):
-            raise InputError(f"expected {len(self._names)} inputs, got {len(args)}", hint=self._hint())
+            raise InputError(f"expected {counted_inputs(self._names)}, got {len(args)}", hint=self._hint())
         given = dict(zip(self._names, args, strict=False))
         twice = [name for name in kwargs if name in given]
         if twice:
@@ -259,3 +259,8 @@ def spelled(shape: Sequence[int] | None, dims: Mapping[int, str] | None = None) 
         return "any shape"
     names = dims or {}
     return "x".join(names.get(n, "?") if dim < 0 else str(dim) for n, dim in enumerate(shape)) or "scalar"
+
+
+def counted_inputs(expected: Sequence[Any]) -> str:
+    """ "1 input", "2 inputs"."""
+    return "1 input" if len(expected) == 1 else f"{len(expected)} inputs"

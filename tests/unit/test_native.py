@@ -40,7 +40,7 @@ def test_inputs_of_an_engine_have_the_names_of_the_text() -> None:
         mt.run(program, [1.0, 2.0, 3.0])
     with pytest.raises(InputError, match=r"^input 'a' has dtype float64, expected float32"):
         mt.run(program, np.zeros(4))
-    with pytest.raises(InputError, match=r"^@main takes 1 inputs, got 2"):
+    with pytest.raises(InputError, match=r"^@main takes 1 input, got 2"):
         mt.run(program, [1.0], [2.0])
 
 

@@ -99,8 +99,8 @@ def test_shapes_may_change_from_call_to_call() -> None:
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
-        ((), {}, "expected 1 inputs, got 0"),
-        ((1, 2), {}, "expected 1 inputs, got 2"),
+        ((), {}, "expected 1 input, got 0"),
+        ((1, 2), {}, "expected 1 input, got 2"),
         ((), {"X": 1}, r"there is no input 'X'\n  hint: inputs: x: 4x8xf32"),
         ((_x(),), {"x": _x()}, "input 'x' is given twice"),
         ((_x().astype(np.float64),), {}, r"dtype float64, expected float32\n  hint: x.astype\('float32'\)"),
