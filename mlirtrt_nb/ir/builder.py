@@ -9,17 +9,19 @@ from typing import Any, Self
 from torch_mlir import ir
 
 from ..errors import OptionError
+from ..kind_name import kind_name
 from .attributes import from_python, to_python
 from .context import definition, op_named
 from .hints import near_ops, nearest
 from .irdl import needs_segments
 from .made import note
-from .opdef import VARIADIC_SLOTS, Attr, OpDef
+from .opdef import VARIADIC_SLOTS, Attr, OpDef, Operand
 
 __all__ = ["Op", "create"]
 
 _OPERAND_SIZES = "operandSegmentSizes"
 _RESULT_SIZES = "resultSegmentSizes"
+_LONGEST = 40  # lines of an op that is shown
 
 
 @cache
@@ -47,7 +49,7 @@ def create(
     name: str,
     operands: Sequence[ir.Value | Sequence[ir.Value] | None] = (),
     attributes: Mapping[str, Any] | None = None,
-    results: Sequence[ir.Type] | None = None,
+    results: Sequence[ir.Type | str] | None = None,
     *,
     loc: ir.Location | None = None,
     ip: ir.InsertionPoint | None = None,
@@ -60,21 +62,19 @@ def create(
             a sequence for a variadic one. Trailing optional operands may be left out.
         attributes: Python values or MLIR attributes; None values are left out, as are values equal to
             the declared default. Names that the OpDef does not declare must be MLIR attributes.
-        results: result types; None asks the op's `infer`.
+        results: result types, or their text; None asks the op's `infer`.
 
     Regions are created empty: append blocks to `op.regions[i].blocks`.
 
-    Raises OptionError for an op that there is not, more operands than it takes, an attribute that it does not
-    have, or a value that is none of the attribute's.
+    Raises OptionError for an op that there is not, operands or results that are none, more operands than it
+    takes or fewer than it needs, an attribute that it does not have, or a value that is none of the
+    attribute's.
     """
     try:
         op = _definition(name)
     except KeyError:
         raise _no_op(name) from None
-    if len(operands) > len(op.operands):
-        raise _too_many(op, len(operands))
-    given = list(operands) + [None] * (len(op.operands) - len(operands))
-    groups = [_as_group(value) for value in given]
+    groups = _groups(op, operands)
     attrs: dict[str, ir.Attribute] = {}
     for key, value in (attributes or {}).items():
         declared = op.attr(key)
@@ -90,12 +90,11 @@ def create(
     flat = [value for group in groups for value in group]
     if needs_segments(op.operands):
         attrs[_OPERAND_SIZES] = _segments(op.operands, [len(group) for group in groups])
-    if results is None:
-        results = _infer(op, groups, attrs) if op.results else []
+    types = _infer(op, groups, attrs) if results is None and op.results else _types(op, results or ())
     if needs_segments(op.results):
         fixed = len(op.results) - 1
-        attrs[_RESULT_SIZES] = _segments(op.results, [1] * fixed + [len(results) - fixed])
-    made = ir.Operation.create(name, list(results), flat, attrs, regions=len(op.regions), loc=loc, ip=ip)
+        attrs[_RESULT_SIZES] = _segments(op.results, [1] * fixed + [len(types) - fixed])
+    made = ir.Operation.create(name, list(types), flat, attrs, regions=len(op.regions), loc=loc, ip=ip)
     note(made)
     return made
 
@@ -131,10 +130,61 @@ def _converted(op: OpDef, attr: Attr, value: Any) -> ir.Attribute:
         raise OptionError(what, hint=hint) from error
 
 
-def _as_group(value: ir.Value | Sequence[ir.Value] | None) -> list[ir.Value]:
+def _groups(op: OpDef, operands: Sequence[ir.Value | Sequence[ir.Value] | None]) -> list[list[ir.Value]]:
+    """The values of each operand of the definition."""
+    if not _is_list(operands):
+        raise _no_list(op, "operands", operands)
+    if len(operands) > len(op.operands):
+        raise _too_many(op, len(operands))
+    given = [*operands, *[None] * (len(op.operands) - len(operands))]
+    groups = [_as_group(op, entry, value) for entry, value in zip(op.operands, given, strict=True)]
+    for entry, group in zip(op.operands, groups, strict=True):
+        if not (group or entry.optional or entry.variadic):
+            takes = ", ".join(each.name for each in op.operands)
+            raise OptionError(f"{_shown(op)} is given no {entry.name}", hint=f"it takes {takes}, in this order")
+    return groups
+
+
+def _as_group(op: OpDef, entry: Operand, value: Any) -> list[ir.Value]:
     if value is None:
         return []
-    return [value] if isinstance(value, ir.Value) else list(value)
+    if isinstance(value, ir.Value):
+        return [value]
+    values = list(value) if _is_list(value) else [value]
+    for each in values:
+        if not isinstance(each, ir.Value):
+            makes = isinstance(each, ir.Operation | ir.OpView | Op)
+            hint = "give one of its results: op.results[0]" if makes else None
+            raise OptionError(f"{_shown(op)}: {entry.name} is {kind_name(each)}, not a value", hint=hint)
+    return values
+
+
+def _types(op: OpDef, results: Sequence[ir.Type | str]) -> list[ir.Type]:
+    if not _is_list(results):
+        raise _no_list(op, "result types", results)
+    return [_type(op, given) for given in results]
+
+
+def _type(op: OpDef, given: ir.Type | str) -> ir.Type:
+    if isinstance(given, ir.Type):
+        return given
+    what = f"{_shown(op)}: the result type {given!r} is {kind_name(given)}, not a type"
+    if not isinstance(given, str):
+        raise OptionError(what, hint='give a type, such as a value\'s .type, or its text, "tensor<4xf32>"')
+    try:
+        return ir.Type.parse(given)
+    except ir.MLIRError as error:
+        said = str(error).partition("\n")[0]
+        raise OptionError(f"{_shown(op)}: {given!r} is no type: {said}") from None
+
+
+def _is_list(given: Any) -> bool:
+    """Whether it has items, as lists and the views of MLIR's bindings have."""
+    return hasattr(given, "__len__") and not isinstance(given, str | Mapping)
+
+
+def _no_list(op: OpDef, what: str, given: Any) -> OptionError:
+    return OptionError(f"{_shown(op)}: its {what} are a list, not {kind_name(given)}", hint="write [it]")
 
 
 def _infer(op: OpDef, groups: list[list[ir.Value]], attrs: dict[str, ir.Attribute]) -> Sequence[ir.Type]:
@@ -189,6 +239,17 @@ class Op:
     def name(self) -> str:
         """The full name: "tensorrt.convolution"."""
         return self.definition.name
+
+    def __str__(self) -> str:
+        """The op as text shows it."""
+        from .assembly import print_module
+
+        if self.operation is None:
+            return f"{_shown(self.definition)}, which is not made yet"
+        return print_module(self.operation, limit=_LONGEST).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<Op {self}>"
 
     def group(self, name: str) -> list[ir.Value]:
         """The values given for an operand; none for an absent one. Raises OptionError for any other name."""
