@@ -10,7 +10,7 @@ from ..display.card import Note
 from ..display.html import card_html
 from ..display.steps import run_card
 from ..display.text import card_text
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, OptionError
 from ..passes.base import PassContext
 from ..passes.pipeline import Pipeline
 from ..passes.run import PipelineRun
@@ -77,7 +77,10 @@ class Explorer:
         return self._shown()
 
     def move(self, name: str, by: int) -> Explorer:
-        """Move a pass down by so many places, or up if negative."""
+        """Move a pass down by so many places, or up if negative. Raises OptionError for what is no number."""
+        if not isinstance(by, int) or isinstance(by, bool):
+            hint = "give the number of places: explorer.move(name, -1) moves it up by one"
+            raise OptionError(f"a pass is moved by a number of places, not by {by!r}", hint=hint)
         self.state.move(self.state.find(name), by)
         return self._shown()
 

@@ -301,3 +301,15 @@ def test_the_reproducer_names_the_file(tmp_path: Path) -> None:
     own = mt.Pipeline.parse("cse").insert(looks_on)
     said = "# a shell does not know the user's own pass looks-on: run the Python"
     assert reproducer(explore(str(path), own).state) == said
+
+
+@pytest.mark.parametrize("by", ["up", None, 1.5, True])
+def test_a_move_is_a_number_of_places(opened: tuple[Explorer, ExplorerView], by: object) -> None:
+    """Words are refused with what to give instead, and the pipeline stays."""
+    explorer, _ = opened
+    before = str(explorer.pipeline)
+    name = explorer.pipeline.entries[0].name
+    with pytest.raises(OptionError, match="moved by a number of places") as caught:
+        explorer.move(name, by)  # type: ignore[arg-type]
+    assert caught.value.hint == "give the number of places: explorer.move(name, -1) moves it up by one"
+    assert str(explorer.pipeline) == before
