@@ -85,7 +85,7 @@ def test_transpose_of_unknown_rank_stays():
       %0 = onnx.Transpose(%x) : (tensor<*xf32>) -> tensor<*xf32>
       return %0 : tensor<*xf32>
     }""")
-    assert counts(transformed(program, "onnx-eliminate-identity")) ["onnx.Transpose"] == 1
+    assert counts(transformed(program, "onnx-eliminate-identity"))["onnx.Transpose"] == 1
 
 
 def test_dropout_whose_mask_is_read_stays():
