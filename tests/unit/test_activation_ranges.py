@@ -39,10 +39,10 @@ def test_words_that_are_none(name: str) -> None:
         replace(RANGES, **{name: None})
 
 
-@pytest.mark.parametrize("ranges", [None, [2.5], "x"])
-def test_ranges_by_no_name(ranges: object) -> None:
+@pytest.mark.parametrize(("ranges", "kind"), [(None, "None"), ([2.5], "a list"), ("x", "a str")])
+def test_ranges_by_no_name(ranges: object, kind: str) -> None:
     """Ranges are found by the tensors' names."""
-    with pytest.raises(mt.CalibrationError, match="ranges are a"):
+    with pytest.raises(mt.CalibrationError, match=f"ranges are {kind}"):
         replace(RANGES, ranges=ranges)
 
 
