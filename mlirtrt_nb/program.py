@@ -185,10 +185,10 @@ class Program(Shown):
         from .files import check_unchanged
         from .ir.weight_types import check_weights
 
-        module = self.module.operation  # reading it may rename weights
+        module = self._module  # reading it may rename weights
         check_unchanged(self.weights.values())
-        with self.context:
-            check_weights(module, self.weights)
+        with module.context:
+            check_weights(module.operation, self.weights)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write IR and weights to one file. It appears whole, or not at all. Raises InvalidModelError."""
